@@ -1,0 +1,11 @@
+#include "nearest_kernel.hpp"
+
+namespace segtrial::avx512 {
+
+void nearest_distances(const GridView& grid, const ShapeView& shapes, const SurfaceView& from,
+                       std::int64_t first, std::int64_t last, const SurfaceView& to,
+                       double* distances) {
+  measure_nodes(grid, shapes, from, first, last, to, distances);
+}
+
+}  // namespace segtrial::avx512
