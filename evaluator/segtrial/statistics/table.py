@@ -1,0 +1,393 @@
+"""A table of per-case scores as results: for scores that were not made by a run of ours.
+
+One row is one number: ``submission, case, structure, metric, value``, and where wanted ``patient``
+(the case itself otherwise) and ``outcome`` (``ok`` where there is a value). Columns that describe
+the case are read by name: ``diagonal_mm`` and ``volume_ml`` of the scan, ``reference_ml`` of the
+structure; ``eligibility`` and ``signature`` describe the score. Any further column is a slice; one
+of more than twelve different numbers (ages, volumes) is cut in thirds.
+
+The case list of a structure is the one given, else the union over submissions, and the track's
+title says which. A submission without a row for a case on that list is ``not_run`` there:
+incomplete and unranked, never scored on the cases that happen to be in the table. An empty value
+without an outcome is an error, because it can mean three things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from pydantic import ValidationError
+
+from segtrial.contracts.attempt import Eligibility, Outcome, TrackVerdict
+from segtrial.contracts.dataset_card import Licence
+from segtrial.contracts.reading import explain, nearest
+from segtrial.contracts.result import (
+    CaseRow,
+    DatasetRow,
+    Protocol,
+    Results,
+    ScoreRecord,
+    SubmissionRow,
+    TrackRow,
+    Value,
+)
+from segtrial.contracts.structures import OWN_PREFIX, canonical
+from segtrial.errors import ResultsError
+from segtrial.policy.failures import metric_rule
+from segtrial.statistics.cells import Row, named, outcome_and_value, size_of, slug_of, with_bands
+from segtrial.statistics.settings import AnalysisSettings
+
+REQUIRED = ("submission", "case", "structure", "metric", "value")
+OPTIONAL = (
+    "patient",
+    "outcome",
+    "eligibility",
+    "signature",
+    "diagonal_mm",
+    "volume_ml",
+    "reference_ml",
+)
+_ELIGIBILITIES: tuple[Eligibility, ...] = get_args(Eligibility)
+_NOT_ASSESSED = "Not assessed: a table of scores does not say what a submission was trained on."
+_NOT_STATED = "not stated"
+
+Key = tuple[str, str, str]
+"""Submission, case, structure."""
+
+
+@dataclass(slots=True)
+class _Cell:
+    """What the rows say of one submission, case and structure."""
+
+    outcome: Outcome
+    eligibility: Eligibility
+    present: bool
+    metrics: dict[str, Value] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Case:
+    """What the rows say of one case."""
+
+    patient: str
+    facts: dict[str, str] = field(default_factory=dict)
+    reference_ml: dict[str, float] = field(default_factory=dict)
+
+
+def results_of_table(
+    rows: Iterable[tuple[str, Row]],
+    *,
+    name: str,
+    segtrial_version: str,
+    case_list: Iterable[tuple[str, Row]] | None = None,
+    settings: AnalysisSettings | None = None,
+) -> Results:
+    """Results (not yet analysed) of a table of scores.
+
+    Parameters
+    ----------
+    rows : iterable of (str, mapping)
+        Where each row stands (for messages) and its cells by column, as text; an empty cell is an
+        empty string.
+    name : str
+        What to call the data set, usually the file's name without its ending.
+    segtrial_version : str
+        Kept in the results.
+    case_list : iterable of (str, mapping), optional
+        Rows with ``case`` and, where only some structures are present, ``structure``; further
+        columns as in the table. The track's cases; otherwise the union over submissions.
+    settings : AnalysisSettings, optional
+        Kept in the results, with "unknown" added to what may be ranked.
+
+    Returns
+    -------
+    Results
+        Submission names are made into ids (lower case, no spaces) and kept beside them; structures
+        get their canonical name, or ``x-<name>`` where the vocabulary has none.
+
+    Raises
+    ------
+    ResultsError
+        Naming the row and column of whatever does not fit.
+    """
+    table = _Table()
+    for where, row in rows:
+        try:
+            table.take(row)
+        except ResultsError as error:
+            error.add_note(where)
+            raise
+    listed = None if case_list is None else table.take_case_list(case_list)
+    if not table.cells:
+        raise ResultsError(f"The table {name!r} has no row. Write one row for each score.")
+    try:
+        results = table.results(name, listed, settings or AnalysisSettings())
+    except ValidationError as problem:
+        # What no published record may hold: a name of 300 letters, a control character.
+        raise ResultsError(explain(problem, Results, source=f"the table {name!r}")) from None
+    return results.model_copy(update={"segtrial_version": segtrial_version})
+
+
+class _Table:
+    """Rows taken in so far."""
+
+    def __init__(self) -> None:
+        self.cells: dict[Key, _Cell] = {}
+        self.cases: dict[str, _Case] = {}
+        self.submissions: dict[str, str] = {}
+        self.structures: dict[str, str] = {}
+        """Canonical name of each structure as written."""
+        self.metrics: dict[str, str] = {}
+        self.has_eligibility = False
+
+    def take(self, row: Row) -> None:
+        """One score."""
+        submission = self._submission(row["submission"])
+        structure = self._structure(row["structure"])
+        case = named(row["case"], "case")
+        metric = named(row["metric"], "metric").lower()
+        rule = metric_rule(metric)
+        self._note_signature(metric, row.get("signature", ""))
+        self._note_case(case, structure, row)
+        outcome, value = outcome_and_value(row)
+        present = rule.endpoint == "present"
+        key = (submission, case, structure)
+        cell = self.cells.setdefault(key, _Cell(outcome, self._eligibility(row), present))
+        if metric in cell.seen:
+            raise ResultsError(
+                f"{metric} of submission {submission!r}, case {case!r}, structure {structure!r} is "
+                "there twice. Keep the row that counts."
+            )
+        if cell.outcome != outcome:
+            raise ResultsError(
+                f"Submission {submission!r}, case {case!r}, structure {structure!r} has the "
+                f"outcomes {cell.outcome!r} and {outcome!r}. An outcome belongs to the output, not "
+                "to a metric: make the rows agree."
+            )
+        if cell.present != present:
+            raise ResultsError(
+                f"{metric} of submission {submission!r}, case {case!r}, structure {structure!r}: "
+                f"this metric is for cases whose reference {'holds' if present else 'lacks'} the "
+                "structure, and another row of the case has a metric for the opposite."
+            )
+        cell.seen.add(metric)
+        if value is not None:
+            cell.metrics[metric] = value
+
+    def take_case_list(self, rows: Iterable[tuple[str, Row]]) -> set[tuple[str, str]]:
+        """The cases and structures of the track."""
+        listed: set[tuple[str, str]] = set()
+        for where, row in rows:
+            try:
+                listed |= self._listed(row)
+            except ResultsError as error:
+                error.add_note(where)
+                raise
+        strangers = sorted({(c, s) for _, c, s in self.cells} - listed)
+        if strangers:
+            case, structure = strangers[0]
+            raise ResultsError(
+                f"The table has scores of case {case!r}, structure {structure!r}, which is not on "
+                f"the case list ({len(strangers)} such in all). "
+                "A track's cases are fixed: correct the name, or leave the rows out."
+                + nearest(case, {listed_case for listed_case, _ in listed})
+            )
+        return listed
+
+    def _listed(self, row: Row) -> set[tuple[str, str]]:
+        case = named(row["case"], "case")
+        written = row.get("structure", "")
+        names = [self._structure(written)] if written else None
+        for structure in names or [""]:
+            self._note_case(case, structure, row)
+        return {(case, structure) for structure in names or self.structures.values()}
+
+    def results(
+        self, name: str, listed: set[tuple[str, str]] | None, settings: AnalysisSettings
+    ) -> Results:
+        """Everything that was taken in, with what is missing spelt out."""
+        union = listed is None
+        expected = {(c, s) for _, c, s in self.cells} if listed is None else listed
+        verdicts = {s: self._verdict(s) for s in self.submissions}
+        dataset = slug_of(name, "-") or "table"
+        return Results(
+            segtrial_version=_NOT_STATED,
+            dataset=DatasetRow(
+                id=dataset,
+                title=f"Table of scores: {name}"[:200],
+                version="table",
+                modality=_NOT_STATED,
+                licence=Licence(name=_NOT_STATED),
+                references="public",
+            ),
+            track=TrackRow(
+                id="table",
+                title="Case list: " + ("union over submissions" if union else "as given"),
+                structures=tuple(sorted(set(self.structures.values()))),
+                tolerances_mm={},
+            ),
+            protocol=Protocol(
+                contract="table",
+                signatures={m: s or _NOT_STATED for m, s in sorted(self.metrics.items())},
+            ),
+            settings=_table_settings(settings).model_dump(mode="json"),
+            submissions=tuple(
+                SubmissionRow(
+                    id=submission,
+                    name=written,
+                    version=_NOT_STATED,
+                    authors=(),
+                    licence=_NOT_STATED,
+                    verdict=verdicts[submission],
+                    evidence=() if self.has_eligibility else (_NOT_ASSESSED,),
+                )
+                for submission, written in sorted(self.submissions.items())
+            ),
+            cases=with_bands([self._case_row(case) for case in sorted(self.cases)]),
+            records=tuple(self._records(expected)),
+            analysis={},
+        )
+
+    def _records(self, expected: set[tuple[str, str]]) -> list[ScoreRecord]:
+        present = {(c, s): cell.present for (_, c, s), cell in self.cells.items()}
+        records = []
+        for submission in sorted(self.submissions):
+            for case, structure in sorted(expected):
+                cell = self.cells.get((submission, case, structure))
+                records.append(
+                    ScoreRecord(
+                        submission=submission,
+                        case=case,
+                        structure=structure,
+                        outcome=cell.outcome if cell else "not_run: pending",
+                        eligibility=cell.eligibility if cell else "unknown",
+                        reference_present=present.get((case, structure), True),
+                        metrics=cell.metrics if cell else {},
+                    )
+                )
+        return records
+
+    def _case_row(self, name: str) -> CaseRow:
+        case = self.cases[name]
+        facts = dict(case.facts)
+        return CaseRow(
+            case=name,
+            patient=case.patient,
+            diagonal_mm=size_of(facts.pop("diagonal_mm", ""), "diagonal_mm", name),
+            volume_ml=size_of(facts.pop("volume_ml", ""), "volume_ml", name),
+            slices={column: value for column, value in sorted(facts.items()) if value},
+            reference_ml=dict(sorted(case.reference_ml.items())),
+        )
+
+    def _submission(self, written: str) -> str:
+        name = named(written, "submission")
+        slug = slug_of(name, "-")
+        if not slug:
+            raise ResultsError(
+                f"The submission {name!r} has no letter or digit to make an id of. Give it a name "
+                "in plain letters."
+            )
+        if self.submissions.setdefault(slug, name) != name:
+            raise ResultsError(
+                f"The submissions {self.submissions[slug]!r} and {name!r} would both get the id "
+                f"{slug!r}. Spell them alike, or give one another name."
+            )
+        return slug
+
+    def _structure(self, written: str) -> str:
+        """The canonical structure, or one of the table's own, marked as such."""
+        name = named(written, "structure")
+        if name not in self.structures:
+            try:
+                self.structures[name] = canonical(name)
+            except ValueError:
+                self.structures[name] = OWN_PREFIX + (slug_of(name, "_")[:60] or "structure")
+        return self.structures[name]
+
+    def _note_signature(self, metric: str, signature: str) -> None:
+        known = self.metrics.setdefault(metric, signature)
+        if known != signature:
+            raise ResultsError(
+                f"{metric} has two signatures: {known or 'none'!r} and {signature or 'none'!r}. "
+                "Numbers that were computed by different rules cannot be compared: score again "
+                "with one rule, or analyse them apart."
+            )
+
+    def _note_case(self, name: str, structure: str, row: Row) -> None:
+        patient = row.get("patient", "").strip() or name
+        case = self.cases.setdefault(name, _Case(patient))
+        if row.get("patient", "").strip() and case.patient != patient:
+            raise ResultsError(
+                f"Case {name!r} belongs to the patients {case.patient!r} and {patient!r}. "
+                "A case has one patient."
+            )
+        for column in row:
+            if column not in _OF_THE_SCORE:
+                _agree(case.facts, column, row[column].strip(), name)
+        reference_ml = row.get("reference_ml", "").strip()
+        if reference_ml and structure:
+            size = size_of(reference_ml, "reference_ml", name)
+            if case.reference_ml.setdefault(structure, size or 0.0) != size:
+                raise ResultsError(
+                    f"Case {name!r} has two values of reference_ml for {structure!r}: "
+                    f"{case.reference_ml[structure]} and {reference_ml}. Correct one."
+                )
+
+    def _eligibility(self, row: Row) -> Eligibility:
+        word = row.get("eligibility", "").strip()
+        if not word:
+            return "unknown"
+        self.has_eligibility = True
+        for known in _ELIGIBILITIES:
+            if word == known:
+                return known
+        raise ResultsError(
+            f"The eligibility {word!r} is none of {', '.join(_ELIGIBILITIES)}."
+            f"{nearest(word, _ELIGIBILITIES)}"
+        )
+
+    def _verdict(self, submission: str) -> TrackVerdict:
+        found = {cell.eligibility for (s, _, _), cell in self.cells.items() if s == submission}
+        if len(found) == 1:
+            return next(iter(found))
+        if "contaminated" in found:
+            return "partial"
+        return "unknown" if "unknown" in found else "images_only"
+
+
+_OF_THE_SCORE = frozenset(
+    {*REQUIRED, "patient", "outcome", "eligibility", "signature", "reference_ml"}
+)
+"""Columns that do not describe the case."""
+
+
+def _table_settings(settings: AnalysisSettings) -> AnalysisSettings:
+    """Rank submissions of unknown training: a table knows nothing of it, and its rows say so."""
+    allowed = tuple(sorted({*settings.ranked_verdicts, "unknown"}))
+    return AnalysisSettings.model_validate(settings.model_dump() | {"ranked_verdicts": allowed})
+
+
+def _agree(facts: dict[str, str], column: str, value: str, case: str) -> None:
+    known = facts.setdefault(column, value)
+    if known != value:
+        raise ResultsError(
+            f"Column {column!r} has two values for case {case!r}: {known!r} and {value!r}. Further "
+            "columns are slices and belong to the case; leave this one out (--drop "
+            f"{column}) if it does not."
+        )
+
+
+def check_columns(columns: Sequence[str], *, required: Sequence[str] = REQUIRED) -> None:
+    """Raise a `ResultsError` unless every required column is there, once."""
+    for column in required:
+        if column not in columns:
+            raise ResultsError(
+                f"The column {column!r} is missing.{nearest(column, columns)} "
+                f"Needed: {', '.join(required)}; found: {', '.join(columns) or 'none'}."
+            )
+    twice = sorted({column for column in columns if list(columns).count(column) > 1})
+    if twice:
+        raise ResultsError(f"The column {twice[0]!r} is there twice. Keep one.")
