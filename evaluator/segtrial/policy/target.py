@@ -1,0 +1,120 @@
+"""The cases that are scored, matched to what a model has seen of their dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from segtrial.contracts.attempt import Eligibility
+from segtrial.policy.case_names import CaseIndex
+from segtrial.policy.evidence import EvidencePath
+from segtrial.policy.exposure import Exposure, Step
+from segtrial.policy.subset import Shelf, Subset
+
+
+@dataclass(frozen=True)
+class TargetCase:
+    """One case that is to be scored."""
+
+    id: str
+    patient: str = ""
+    """Cases of one patient share it; empty means a patient of its own."""
+    split: str | None = None
+    """Its split, where the dataset's own files say so and the card does not list it."""
+
+
+class Target:
+    """The cases of one track, and what is known of the other cases of their dataset.
+
+    Parameters
+    ----------
+    shelf : Shelf
+        The dataset.
+    cases : sequence of TargetCase
+        Those that are scored.
+    also : sequence of TargetCase
+        Others of the dataset: a scan among them may be of a patient who is scored.
+    """
+
+    def __init__(
+        self, shelf: Shelf, cases: Sequence[TargetCase], also: Sequence[TargetCase] = ()
+    ) -> None:
+        self.shelf = shelf
+        self.scored = {case.id for case in cases}
+        known = {case.id: case for case in (*also, *cases)}
+        self.index = CaseIndex(known)
+        self.patient_of = {case.id: case.patient for case in known.values() if case.patient}
+        self.scans_of: dict[str, set[str]] = {}
+        for case, patient in self.patient_of.items():
+            self.scans_of.setdefault(patient, set()).add(case)
+        listed = CaseIndex(shelf.split_of)
+        self.alone = {split: frozenset([split]) for split in shelf.splits}
+        self.by_split: dict[frozenset[str], set[str]] = {}
+        """Cases by their split, or by every split they may be in."""
+        for one in known.values():
+            self.by_split.setdefault(self._splits(one, listed), set()).add(one.id)
+
+    def _splits(self, case: TargetCase, listed: CaseIndex) -> frozenset[str]:
+        """The split of a case, or every split it may be in."""
+        split = self.shelf.split_of.get(case.id)
+        known = None if split is not None else listed.find(case.id)
+        if split is not None or known is not None:
+            return self.alone[split or self.shelf.split_of[known or case.id]]
+        if case.split is not None and case.split in self.shelf.splits:
+            return frozenset([case.split])
+        group = self.shelf.node.groups.get(case.split or "", ())
+        return frozenset(group) or self.shelf.unlisted or self.shelf.splits
+
+    def paths(self, exposure: Exposure) -> list[tuple[EvidencePath, set[str]]]:
+        """Cases that an exposure reaches, by what they become, with the path to each group."""
+        sure, possible = self._reached(exposure.part)
+        siblings = (self._siblings(sure) if exposure.sure else set()) & self.scored
+        sure, possible = sure & self.scored, possible & self.scored
+        least = 0
+        if not exposure.sure:
+            possible |= sure
+            outside = self._size(exposure) - len(possible)
+            least = max(exposure.least - max(outside, 0), 0)
+            sure = set()
+        same_patient = Step("another scan of the same patient is scored here", (), "high")
+        full: Eligibility = "contaminated" if exposure.kind == "labels" else "images_only"
+        groups: list[tuple[Eligibility, set[str], tuple[Step, ...], int]] = [
+            (full, sure, (), 0),
+            (full, siblings, (same_patient,), 0),
+            ("unknown", possible - siblings, (), least),
+        ]
+        return [
+            (
+                EvidencePath(
+                    becomes, len(cases), (*exposure.path, *extra), exposure.confidence,
+                    exposure.kind, some,
+                ),
+                cases,
+            )
+            for becomes, cases, extra, some in groups
+            if cases
+        ]  # fmt: skip
+
+    def _reached(self, part: Subset) -> tuple[set[str], set[str]]:
+        """Cases that are in a part for sure, and those that may be."""
+        sure: set[str] = set()
+        possible: set[str] = set()
+        for splits, cases in self.by_split.items():
+            if splits <= part.splits:
+                sure |= cases
+            elif splits & part.splits:
+                possible |= cases
+        named = part.cases & self.index.cases
+        otherwise = (self.index.find(case) for case in part.cases - named)
+        sure |= named | {case for case in otherwise if case is not None}
+        return sure, possible - sure
+
+    def _size(self, exposure: Exposure) -> int:
+        """Images that an exposure names; without a limit where that is not known."""
+        size = self.shelf.size(exposure.part)
+        return size if size is not None else exposure.least + len(self.scored)
+
+    def _siblings(self, cases: set[str]) -> set[str]:
+        """Other scans of the patients of ``cases``."""
+        patients = {self.patient_of[case] for case in cases if case in self.patient_of}
+        return {scan for patient in patients for scan in self.scans_of[patient]} - cases
