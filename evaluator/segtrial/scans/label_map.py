@@ -1,0 +1,79 @@
+"""A label map on its grid, and bringing it to canonical axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from nibabel.orientations import apply_orientation, inv_ornt_aff, io_orientation
+from numpy.typing import NDArray
+
+from segtrial.scans.grid import Grid
+
+Labels = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMap:
+    """An integer per voxel, and where the voxels lie.
+
+    Attributes
+    ----------
+    labels : uint8, uint16 or int32 array, shape ``grid.shape``
+        The narrowest of the three types that holds every label that may occur; any memory order.
+        0 is background.
+    grid : Grid
+        Place of the voxels.
+    """
+
+    labels: Labels
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        if self.labels.shape != self.grid.shape:
+            msg = f"labels of shape {self.labels.shape} on a grid of shape {self.grid.shape}"
+            raise ValueError(msg)
+
+
+def label_dtype(largest: int) -> np.dtype[Any]:
+    """Narrowest of uint8, uint16 and int32 for labels from 0 to `largest`.
+
+    Raises
+    ------
+    ValueError
+        For a label that int32 cannot hold.
+
+    Examples
+    --------
+    >>> label_dtype(117), label_dtype(1000)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    for dtype in (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.int32)):
+        if 0 <= largest <= np.iinfo(dtype).max:
+            return dtype
+    msg = f"labels reach from 0 to 2147483647, got {largest}"
+    raise ValueError(msg)
+
+
+def to_canonical(label_map: LabelMap) -> LabelMap:
+    """The same anatomy on the axis order and directions closest to RAS.
+
+    Scores must not depend on how a volume happens to be stored, and the triangulation of a
+    surface is not symmetric under axis flips. Only whole axes are moved: no voxel is
+    interpolated, and an oblique volume stays oblique.
+
+    Parameters
+    ----------
+    label_map : LabelMap
+        Any axis order and direction.
+
+    Returns
+    -------
+    LabelMap
+        A view of the same labels (strides may be negative) on the moved grid.
+    """
+    orientation = io_orientation(label_map.grid.affine)
+    labels = apply_orientation(label_map.labels, orientation)
+    affine = label_map.grid.affine @ inv_ornt_aff(orientation, label_map.grid.shape)
+    return LabelMap(labels, Grid(labels.shape, affine))

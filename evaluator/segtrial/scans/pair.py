@@ -1,0 +1,71 @@
+"""Read both label maps of a case."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from segtrial.scans.grid import Grid
+from segtrial.scans.label_map import LabelMap
+from segtrial.scans.prediction import read_prediction
+from segtrial.scans.trusted import read_grid, read_label_map
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMapPair:
+    """Reference and prediction of one case, on one grid."""
+
+    reference: LabelMap
+    prediction: LabelMap
+
+
+def read_pair(
+    reference: str | os.PathLike[str],
+    prediction: str | os.PathLike[str],
+    *,
+    allowed_labels: frozenset[int],
+    max_bytes: int,
+    grid: Grid | None = None,
+    allow_links: bool = False,
+) -> LabelMapPair:
+    """Read the reference and the prediction of a case at once, each in a thread of its own.
+
+    Parameters
+    ----------
+    reference : path
+        The maintainer's file, as for `read_label_map`.
+    prediction : path
+        The submission's file, as for `read_prediction`.
+    allowed_labels : frozenset of int
+        Label ids the submission declared.
+    max_bytes : int
+        Largest size of the prediction as written, in bytes.
+    grid : Grid, optional
+        Grid of the scan; the reference's own where it is not given.
+    allow_links : bool
+        As for `read_prediction`.
+
+    Returns
+    -------
+    LabelMapPair
+
+    Raises
+    ------
+    DatasetError
+        As `read_label_map`; it wins over the next.
+    PredictionError
+        As `read_prediction`.
+    """
+    expected = grid or read_grid(reference)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        other = pool.submit(
+            read_prediction,
+            prediction,
+            grid=expected,
+            allowed_labels=allowed_labels,
+            max_bytes=max_bytes,
+            allow_links=allow_links,
+        )
+        ours = read_label_map(reference, grid=expected)
+        return LabelMapPair(ours, other.result())

@@ -1,0 +1,195 @@
+"""A volume file of the maintainer's, opened: what its header says, and its voxels as a stream.
+
+Such files are believed to be what they are, but not to be whole: a missing, damaged or unsuitable
+file ends in a `DatasetError` that names it. nibabel reads the header of every format it knows;
+the voxels of single-file NIfTI come through the faster reader, those of other formats through
+nibabel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nibabel
+import numpy as np
+from nibabel.arrayproxy import is_proxy
+from nibabel.filebasedimages import ImageFileError
+from nibabel.nifti1 import Nifti1Header
+from nibabel.spatialimages import HeaderDataError, SpatialImage
+from numpy.typing import NDArray
+
+from segtrial.errors import DatasetError
+from segtrial.scans.grid import Grid
+from segtrial.scans.inflate import DamagedStreamError, reader_for, skip
+
+_AXES = 3
+_PIECE_BYTES = 1 << 20
+_UNIT_OF_LENGTH = 7  # the bits of xyzt_units; the others are the unit of time
+_UNITS = {1: "metres", 3: "micrometres"}
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """An opened volume file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    grid : Grid
+        Shape and place of its voxels.
+    header : Nifti1Header
+        NIfTI-1 or NIfTI-2 header of the stored voxels.
+    dtype : numpy.dtype
+        Type of the stored voxels, with their byte order.
+    slope, intercept : float
+        What makes values of stored voxels; 1 and 0 where they are the values.
+    """
+
+    path: Path
+    grid: Grid
+    header: Nifti1Header
+    dtype: np.dtype[np.generic]
+    slope: float
+    intercept: float
+    _image: SpatialImage
+
+    @property
+    def scaled(self) -> bool:
+        """Whether stored voxels are not the values meant."""
+        return (self.slope, self.intercept) != (1.0, 0.0)
+
+    def pieces(self) -> Iterator[NDArray[np.generic]]:
+        """Stored voxels in Fortran order, in 1D arrays of about a MiB; each is reused.
+
+        Raises
+        ------
+        DatasetError
+            The voxels are damaged or cut off.
+        """
+        if not _in_one_file(self._image):
+            yield np.asanyarray(self._image.dataobj).ravel(order="F")
+            return
+        buffer: NDArray[np.generic] = np.empty(_PIECE_BYTES // self.dtype.itemsize, self.dtype)
+        left = self.grid.voxels
+        try:
+            with self.path.open("rb") as file:
+                reader = reader_for(file)
+                skip(reader, int(self._image.dataobj.offset))  # type: ignore[attr-defined]
+                while left:
+                    piece = buffer[:left]
+                    if reader.readinto(piece.view(np.uint8).data) < piece.nbytes:
+                        raise unusable(self.path, f"it ends {left} voxels too early.")
+                    yield piece
+                    left -= piece.size
+                reader.read(1)  # reaching the end is what checks the checksum
+        except DamagedStreamError as error:
+            raise unusable(self.path, f"{error}.") from error
+        except OSError as error:
+            raise unusable(self.path, f"it could not be read ({error}).") from error
+
+    def room(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An unfilled 1D array with one entry per voxel.
+
+        Raises
+        ------
+        DatasetError
+            The header describes more voxels than this machine has memory for.
+        """
+        try:
+            return np.empty(self.grid.voxels, dtype)
+        except (MemoryError, ValueError) as error:
+            raise unusable(
+                self.path,
+                f"its header describes {self.grid.shape} voxels, more than fit in memory.",
+            ) from error
+
+    def voxels(self) -> NDArray[np.generic]:
+        """All stored voxels, shape ``grid.shape``, Fortran order. Raises as `pieces`."""
+        voxels: NDArray[np.generic] = self.room(self.dtype)
+        done = 0
+        for piece in self.pieces():
+            voxels[done : done + piece.size] = piece
+            done += piece.size
+        return voxels.reshape(self.grid.shape, order="F")
+
+
+def open_volume(path: str | os.PathLike[str]) -> Volume:
+    """Read the header of a volume file.
+
+    Parameters
+    ----------
+    path : path
+        Any volume nibabel can read; axes of size 1 behind the third are dropped.
+
+    Returns
+    -------
+    Volume
+
+    Raises
+    ------
+    DatasetError
+        The file is missing, no image, or describes no volume of three axes in mm.
+    """
+    path = Path(path)
+    image = _load(path)
+    grid = _grid(image, path)
+    proxy: Any = image.dataobj
+    if _in_one_file(image):
+        header: Any = image.header
+        slope, intercept = float(proxy.slope), float(proxy.inter)
+        return Volume(path, grid, header, proxy.dtype, slope, intercept, image)
+    voxels = np.asanyarray(proxy)
+    native = voxels.astype(voxels.dtype.newbyteorder("="), copy=False)
+    image = nibabel.Nifti1Image(native, image.affine)
+    header = image.header
+    return Volume(path, grid, header, header.get_data_dtype(), 1.0, 0.0, image)
+
+
+def unusable(path: str | os.PathLike[str], why: str) -> DatasetError:
+    """Error for a file of the dataset: what is wrong with it, and which one it is."""
+    error = DatasetError(f"A file of the dataset cannot be used: {why}")
+    error.add_note(f"file {os.fspath(path)}")
+    return error
+
+
+def _load(path: Path) -> SpatialImage:
+    try:
+        image = nibabel.load(path)
+    except FileNotFoundError as error:
+        raise unusable(path, "it does not exist. Check the dataset's folder.") from error
+    except (ImageFileError, HeaderDataError, OSError, ValueError, EOFError) as error:
+        raise unusable(path, f"it is no image that can be read ({error}).") from error
+    if not isinstance(image, SpatialImage):
+        raise unusable(path, "it holds no volume of voxels.")
+    return image
+
+
+def _in_one_file(image: SpatialImage) -> bool:
+    """Whether header and voxels lie in one NIfTI file."""
+    return type(image) in (nibabel.Nifti1Image, nibabel.Nifti2Image) and is_proxy(image.dataobj)
+
+
+def _grid(image: SpatialImage, path: Path) -> Grid:
+    shape = list(image.shape)
+    while len(shape) > _AXES and shape[-1] == 1:
+        shape.pop()
+    if not 0 < len(shape) <= _AXES:
+        raise unusable(path, f"it has shape {image.shape}; one volume of three axes is needed.")
+    i, j, k = shape + [1] * (_AXES - len(shape))
+    unit = _UNITS.get(_length_unit(image.header))
+    if unit:
+        raise unusable(path, f"its header gives lengths in {unit}. Rewrite it in mm.")
+    try:
+        return Grid((i, j, k), image.affine)
+    except ValueError as error:
+        raise unusable(path, f"{error}.") from error
+
+
+def _length_unit(header: Any) -> int:  # noqa: ANN401 - nibabel's header classes share no type
+    """NIfTI's code for the unit of lengths; formats that have no such field are in mm."""
+    return int(header["xyzt_units"]) & _UNIT_OF_LENGTH if "xyzt_units" in header else 0
