@@ -1,0 +1,1 @@
+"""One module for each view that is not the table: analysis in, HTML out."""
