@@ -1,0 +1,22 @@
+"""A trivial baseline: no structure anywhere, on the grid of the first scan."""
+
+import json
+from pathlib import Path
+
+import nibabel
+import numpy as np
+
+INPUT = Path("/input")
+OUTPUT = Path("/output")
+
+
+def main() -> None:
+    """Write background."""
+    request = json.loads((INPUT / "request.json").read_text())
+    scan = nibabel.Nifti1Image.from_filename(INPUT / request["scans"][0]["file"])
+    labels = np.zeros(scan.shape, np.uint8)
+    nibabel.save(nibabel.Nifti1Image(labels, scan.affine), OUTPUT / "segmentation.nii.gz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Fixtures of this folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tiny
+from containers import base_image, sandbox
+from evaluate_command import Evaluate, evaluate_in
+
+__all__ = ["base_image", "sandbox"]
+
+
+@pytest.fixture
+def evaluate(base_image: str, tmp_path: Path) -> Evaluate:
+    """Run the command as a user does, in a folder of its own, with the base image there."""
+    assert base_image
+    return evaluate_in(tmp_path)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Six well-behaved cases of three patients."""
+    return tiny.make_dataset(tmp_path / "tiny", [0] * 6)
+
+
+@pytest.fixture
+def threshold(tmp_path: Path) -> Path:
+    """A submission that answers every case perfectly."""
+    return tiny.make_submission(tmp_path / "threshold", name="threshold", program=tiny.THRESHOLD)
