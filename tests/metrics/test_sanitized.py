@@ -22,9 +22,10 @@ def sanitized_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(
         NATIVE, source, ignore=shutil.ignore_patterns("CMake[CF]*", "*.ninja", ".ninja*")
     )
-    configure = ["cmake", "-S", source, "-B", build, "-D", "SEGTRIAL_SANITIZE=ON"]
+    cmake = Path(sys.executable).with_name("cmake")  # from the extra `test`
+    configure = [cmake, "-S", source, "-B", build, "-D", "SEGTRIAL_SANITIZE=ON"]
     configure += ["-D", f"Python_EXECUTABLE={sys.executable}", "-D", "CMAKE_BUILD_TYPE=None"]
-    for command in (configure, ["cmake", "--build", build, "--parallel", "2"]):
+    for command in (configure, [cmake, "--build", build, "--parallel", "2"]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     return build

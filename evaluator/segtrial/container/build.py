@@ -37,6 +37,9 @@ BUILD_TIME_S = 3600.0
 BUILD_MEMORY_BYTES = 16 << 30
 
 _LOG_LINES = 40
+_ERROR_LINES = 20
+_STDERR = "\x1b[91m"
+"""The classic builder marks what a RUN line wrote to its standard error so."""
 _LINE_LENGTH = 400
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -192,7 +195,7 @@ def _require_dockerfile(folder: Path, dockerfile: str) -> None:
 
 def _follow(said: Iterable[Json], *, network: bool) -> str:
     """Read a build's messages to the end; the last id it reports is the image."""
-    log: deque[str] = deque(maxlen=_LOG_LINES)
+    log = _Log()
     image_id = ""
     deadline = time.monotonic() + BUILD_TIME_S
     for row in said:
@@ -202,13 +205,38 @@ def _follow(said: Iterable[Json], *, network: bool) -> str:
                 "elsewhere and hand it over as an archive (`docker save`)."
             )
         if "stream" in row:
-            log.extend(_plain(line) for line in str(row["stream"]).splitlines() if line.strip())
+            log.add(str(row["stream"]))
         image_id = str((row.get("aux") or {}).get("ID") or image_id)
         if "error" in row:
-            raise BuildFailedError(_explain(str(row["error"]), log, network))
+            raise BuildFailedError(_explain(str(row["error"]), log.tail(), network))
     if not image_id:
-        raise BuildFailedError(_explain("the engine reported no image", log, network))
+        raise BuildFailedError(_explain("the engine reported no image", log.tail(), network))
     return image_id
+
+
+class _Log:
+    """The end of a build's log, and the end of what it wrote to standard error.
+
+    The engine sends a program's two outputs in no fixed order, so a traceback may come long
+    before the last of what was printed ahead of it.
+    """
+
+    def __init__(self) -> None:
+        self._all: deque[tuple[int, str]] = deque(maxlen=_LOG_LINES)
+        self._errors: deque[tuple[int, str]] = deque(maxlen=_ERROR_LINES)
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        is_error = text.startswith(_STDERR)
+        for line in text.splitlines():
+            if shown := _plain(line):
+                self._count += 1
+                self._all.append((self._count, shown))
+                if is_error:
+                    self._errors.append((self._count, shown))
+
+    def tail(self) -> list[str]:
+        return [line for _, line in sorted({*self._all, *self._errors})]
 
 
 def _explain(why: str, log: Iterable[str], network: bool) -> str:  # noqa: FBT001 - private, named at every call by its value
@@ -228,4 +256,4 @@ def _advice(why: str, network: bool) -> str:  # noqa: FBT001 - as above
 
 def _plain(text: str) -> str:
     """One line a terminal can show: no escapes, no control characters, bounded."""
-    return _CONTROL.sub("", text.strip())[:_LINE_LENGTH]
+    return _CONTROL.sub("", text).strip()[:_LINE_LENGTH]
