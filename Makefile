@@ -44,7 +44,7 @@ clean: ## remove the virtual environment and build products
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # One stamp per set of extras; a changed pyproject.toml or C++ source installs again.
-NATIVE := $(wildcard CMakeLists.txt evaluator/native/*)
+NATIVE := evaluator/native/CMakeLists.txt $(wildcard evaluator/native/src/*)
 
 $(VENV)/bin/python:
 	@echo "making the virtual environment $(VENV)"
