@@ -36,6 +36,8 @@ class PrivateEngine:
     folder: Path
     storage: str = "vfs"
     """Storage driver; vfs works everywhere and copies every image, overlay2 shares its layers."""
+    options: tuple[str, ...] = ()
+    """More options of dockerd."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -62,6 +64,7 @@ class PrivateEngine:
             "--bridge=none",
             "--iptables=false",
             f"--storage-driver={self.storage}",
+            *self.options,
         ]
         path = f"{self.folder}:{os.environ['PATH']}"
         with (self.folder / "engine.log").open("ab") as log:
@@ -125,10 +128,10 @@ def can_start() -> bool:
 
 
 @contextmanager
-def running_engine(*, storage: str) -> Iterator[PrivateEngine]:
+def running_engine(*, storage: str, options: tuple[str, ...] = ()) -> Iterator[PrivateEngine]:
     """A private engine until the block ends; nothing of it is left."""
     # Short, because the path of a socket has at most 107 characters.
-    engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="segtrial-")), storage)
+    engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="segtrial-")), storage, options)
     engine.start()
     try:
         yield engine

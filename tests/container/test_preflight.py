@@ -6,13 +6,18 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tiny
 from containers import Bench
+from evaluate_command import evaluate_in
+from private_engine import can_start, running_engine
 from segtrial.container.engine import Json
 from segtrial.container.finding import Finding, may_rank
+from segtrial.container.host_check import host_key, remember, require_sound_host
 from segtrial.container.host_facts import judge_engine
 from segtrial.container.observation import (
     EngineTrouble,
@@ -22,7 +27,7 @@ from segtrial.container.observation import (
     Resources,
     StateSeen,
 )
-from segtrial.container.preflight import examine, host_key
+from segtrial.container.preflight import examine
 from segtrial.container.probe_findings import PROBES, judge, judge_writable_root
 from segtrial.errors import EXIT_PLATFORM
 
@@ -35,8 +40,12 @@ WALLS = (
 @pytest.mark.docker
 def test_every_wall_holds_on_this_host(bench: Bench) -> None:
     found = {finding.key: finding for finding in examine(bench.sandbox, bench.image)}
+    said: list[str] = []
+    remember(bench.sandbox, found.values())
+    require_sound_host(bench.sandbox, announce=said.append)
 
     assert [found[wall].status for wall in WALLS] == ["holds"] * len(WALLS), found
+    assert said == []  # nothing was measured again
     assert found["engine"].status == "note"
     assert found["default_runtime"].status == "holds"
     if not bench.sandbox.known_gpus():
@@ -50,6 +59,22 @@ def test_findings_can_be_kept_until_the_host_changes(bench: Bench) -> None:
 
     assert key == host_key(bench.sandbox)
     assert key != host_key(replace(bench.sandbox, exchanges=other))
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(not can_start(), reason="only root can start an engine")
+def test_a_run_is_refused_on_a_host_that_breaks_a_promise(tmp_path: Path) -> None:
+    dataset = tiny.make_dataset(tmp_path / "tiny", [0])
+    model = tiny.make_submission(tmp_path / "m", name="m", program=tiny.THRESHOLD)
+    nvidia = ("--add-runtime=nvidia=runc", "--default-runtime=nvidia")
+    with running_engine(storage="vfs", options=nvidia) as engine:
+        done = evaluate_in(tmp_path)(
+            "run", model, "-d", dataset, env={"DOCKER_HOST": engine.address}
+        )
+
+    assert done.returncode == EXIT_PLATFORM, done.stderr
+    assert "default_runtime: The engine's default runtime is nvidia" in done.stderr
+    assert "nothing is run" in done.stderr
 
 
 @pytest.mark.docker
@@ -182,8 +207,8 @@ def test_a_log_without_bound_is_seen() -> None:
 
 
 def test_a_deadline_that_is_not_kept_is_seen() -> None:
-    state = StateSeen(exit_code=137, oom_killed=False, error="", time_s=9.0)
-    late = Observation(state=state, killed="deadline", resources=Resources(monotonic_s=9.0))
+    state = StateSeen(exit_code=137, oom_killed=False, error="", time_s=29.0)
+    late = Observation(state=state, killed="deadline", resources=Resources(monotonic_s=29.0))
 
     assert broken(judge("undying", late)) == ["deadline"]
 

@@ -52,6 +52,7 @@ def doctor(
 
 def _examine() -> list[Finding]:
     from segtrial.container.base_image import ensure_base_image  # noqa: PLC0415 - loads docker
+    from segtrial.container.host_check import remember  # noqa: PLC0415 - as above
     from segtrial.container.image_facts import read_image  # noqa: PLC0415 - as above
     from segtrial.container.preflight import examine  # noqa: PLC0415 - as above
     from segtrial.container.sandbox import open_sandbox  # noqa: PLC0415 - as above
@@ -61,7 +62,9 @@ def _examine() -> list[Finding]:
         base = ensure_base_image(sandbox.engine, announce=console.print)
         image = read_image(sandbox.engine, base.id, labels=sandbox.owner.labels)
         with console.status("Starting probes ..."):
-            return list(examine(sandbox, image))
+            findings = list(examine(sandbox, image))
+        remember(sandbox, findings)
+        return findings
 
 
 def _show(findings: tuple[Finding, ...], *, ranked: bool) -> None:

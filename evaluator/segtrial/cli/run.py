@@ -59,9 +59,21 @@ def run(
         bool, typer.Option("--build", help="Build strangers' Dockerfiles, too.")
     ] = False,
     build_network: BuildNetworkOption = False,
-    budget_s: Annotated[
-        float | None, typer.Option(min=1, help="Stop beginning attempts after this many seconds.")
+    budget_h: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Hours of GPUs (slots) a submission may use on the track, over all its runs; what "
+            "the platform failed or was interrupted does not count.",
+        ),
     ] = None,
+    images_gib: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Disk that submissions' images may take; the longest unused ones are removed.",
+        ),
+    ] = 200,
 ) -> None:
     """Run submissions on a track, sealed off, and score what they wrote.
 
@@ -84,7 +96,8 @@ def run(
                 grant=parse_grants(grant or []),
                 build=build,
                 build_network=build_network,
-                budget_s=budget_s,
+                budget_h=budget_h,
+                images_gib=images_gib,
             ),
             watcher=watcher,
             stop=stop,

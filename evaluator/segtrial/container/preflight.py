@@ -6,15 +6,11 @@ and flags, with small limits and a program (`inside`) that pushes against the wa
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from segtrial import __version__
 from segtrial.container import inside
 from segtrial.container.finding import Finding
 from segtrial.container.host_facts import judge_engine
@@ -49,7 +45,13 @@ def examine(sandbox: Sandbox, image: ImageFacts) -> Iterator[Finding]:
     Finding
         Every one, each time; nothing is left out because another is broken.
     """
-    yield from judge_engine(sandbox.engine.info(), host_swap_bytes=_host_swap_bytes(sandbox))
+    yield from examine_walls(sandbox, image)
+    yield from judge_gpus(sandbox)
+
+
+def examine_walls(sandbox: Sandbox, image: ImageFacts) -> Iterator[Finding]:
+    """The same without the GPUs."""
+    yield from judge_engine(sandbox.engine.info(), host_swap_bytes=host_swap_bytes(sandbox))
     yield _exchange(sandbox)
     with tempfile.TemporaryDirectory(prefix="segtrial-doctor-") as folder:
         specs = _specs(image, Path(folder))
@@ -57,20 +59,6 @@ def examine(sandbox: Sandbox, image: ImageFacts) -> Iterator[Finding]:
             yield from judge(probe, _run(sandbox, specs[probe]))
         free = replace(specs["walls"], granted=Relaxations(writable_rootfs=True))
         yield judge_writable_root(_run(sandbox, free))
-    yield from judge_gpus(sandbox)
-
-
-def host_key(sandbox: Sandbox) -> str:
-    """Hash that changes whenever the findings can: another engine, kernel, boot or release of ours.
-
-    A run may keep findings under it instead of starting all probes each time.
-    """
-    info = sandbox.engine.info()
-    told = [info.get(name) for name in ("ID", "ServerVersion", "KernelVersion", "DefaultRuntime")]
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    own = boot.read_text(encoding="ascii").strip() if boot.exists() else ""
-    parts = [__version__, sandbox.exchanges.kind, own, os.geteuid(), *told]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _specs(image: ImageFacts, folder: Path) -> dict[str, ContainerSpec]:
@@ -108,7 +96,7 @@ def _exchange(sandbox: Sandbox) -> Finding:
     return Finding(key="exchange", status="note", sentence=sentences[sandbox.exchanges.kind])
 
 
-def _host_swap_bytes(sandbox: Sandbox) -> int | None:
+def host_swap_bytes(sandbox: Sandbox) -> int | None:
     """Swap of this host, if it is the engine's."""
     if sandbox.cgroups is None:
         return None

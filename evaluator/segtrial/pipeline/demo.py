@@ -41,6 +41,7 @@ def run_demo(out: Path, *, slots: int | None, watcher: Watcher, stop: threading.
         slots=slots or os.cpu_count() or 1,
         gpus=(),
         build=True,
+        must_be_sound=False,
     )
     path, results = run_track(request, watcher=watcher, stop=stop)
     return Demo(results=results, results_path=path, board=render([results], out / "board"))

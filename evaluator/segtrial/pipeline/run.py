@@ -13,7 +13,6 @@ Analysis and publication follow from the store (`segtrial.pipeline.results`).
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -50,6 +49,7 @@ from segtrial.store.keys import run_key
 _PLATFORM_FAILURES = 3
 """Cases in a row that the platform could not run, after which it is not asked again."""
 _POLL_S = 0.2
+_S_PER_H = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +95,9 @@ class RunOptions:
     """Build a Dockerfile; a stranger's is never built unless this is asked for."""
     build_network: bool = False
     """Let the RUN lines of a Dockerfile use the network."""
-    budget_s: float | None = None
-    """Total wall time for attempts that are not yet final."""
+    budget_h: float | None = None
+    """Most hours of slots (of GPUs, where slots are GPUs) that the submission may use on the track,
+    over all its runs. Only final attempts use it: no fault of the platform, no interruption."""
     may_score_nothing: bool = False
     """Run a submission that declares none of the track's structures, to see whether it runs."""
     on_log: Callable[[Observation], None] | None = None
@@ -185,7 +186,7 @@ def run_submission(
             runner,
             slots=len(host.slots.slots),
             processes=host.scoring_processes,
-            budget_s=options.budget_s,
+            budget_h=options.budget_h,
         )
 
 
@@ -239,22 +240,21 @@ class _Run:
         self._lock = threading.Lock()
         self._platform_in_a_row = 0
         self._platform_reason = ""
+        self._budget_h: float | None = None
+        self._used_s = 0.0
 
     def go(
-        self, runner: AttemptRunner, *, slots: int, processes: int, budget_s: float | None
+        self, runner: AttemptRunner, *, slots: int, processes: int, budget_h: float | None
     ) -> None:
         scorer = Scorer(processes)
-        deadline = None if budget_s is None else time.monotonic() + budget_s
+        self._budget_h = budget_h
         # More threads than slots: cases are staged and scored while every slot is busy.
         pool = ThreadPoolExecutor(max_workers=slots + processes + 1)
         try:
             waiting = self._take_up(scorer, self._entry.order)
             while waiting:
                 for group in _canary_first(waiting):
-                    begun = {
-                        pool.submit(self._one, runner, scorer, case, deadline): case
-                        for case in group
-                    }
+                    begun = {pool.submit(self._one, runner, scorer, case): case for case in group}
                     self._await(begun)
                 # Another process on this store has the rest; it ends, or dies and leaves them.
                 elsewhere, self._elsewhere = sorted(self._elsewhere), set()
@@ -285,11 +285,9 @@ class _Run:
             self._finish(scorer, case, attempt, scoring, kept=True)
         return to_run
 
-    def _one(
-        self, runner: AttemptRunner, scorer: Scorer, case: str, deadline: float | None
-    ) -> None:
+    def _one(self, runner: AttemptRunner, scorer: Scorer, case: str) -> None:
         key = self._entry.run_keys[case]
-        if self._is_over(deadline):
+        if self._is_over():
             return
         if not self._claimed(key):
             self._elsewhere.add(case)
@@ -347,6 +345,8 @@ class _Run:
             outcome, reason = body["outcome"], body["reason"] or reason
         with self._lock:
             self._outcomes[case] = outcome
+            if not attempt.outcome.startswith("not_run"):
+                self._used_s += attempt.measured.time_s or 0.0
             done = len(self._outcomes)
         self._watcher.case(
             CaseDone(
@@ -360,12 +360,19 @@ class _Run:
             )
         )
 
-    def _is_over(self, deadline: float | None) -> bool:
+    def _is_over(self) -> bool:
         with self._lock:
             ordered = [self._outcomes.get(case) for case in self._entry.order]
             platform = self._platform_in_a_row >= _PLATFORM_FAILURES
-        out_of_time = deadline is not None and time.monotonic() > deadline
-        return self._stop.is_set() or platform or out_of_time or stop_after(ordered) is not None
+        return (
+            self._stop.is_set()
+            or platform
+            or self._budget_is_spent()
+            or stop_after(ordered) is not None
+        )
+
+    def _budget_is_spent(self) -> bool:
+        return self._budget_h is not None and self._used_s > self._budget_h * _S_PER_H
 
     def _claimed(self, key: str) -> bool:
         """Whether this process holds the attempt; a dead owner's claim is taken over."""
@@ -402,10 +409,19 @@ class _Run:
         missing = sum(o is None or o == "not_run: platform" for o in ordered)
         if not missing:
             return
+        missed = (
+            f"{self._entry.manifest.id} has {missing} of {len(ordered)} cases without an outcome."
+        )
+        if self._budget_is_spent():
+            raise IncompleteError(
+                f"{missed} Its final attempts have used {self._used_s / _S_PER_H:.3g} h of its "
+                f"budget of {self._budget_h:g} h. Everything final is kept; give it a larger "
+                "--budget-h to go on from here."
+            )
         why = f" The last trouble was: {self._platform_reason}" if self._platform_reason else ""
         raise IncompleteError(
-            f"{self._entry.manifest.id} has {missing} of {len(ordered)} cases without an outcome."
-            f"{why} Everything final is kept; run the same command again to go on from here."
+            f"{missed}{why} Everything final is kept; run the same command again to go on from "
+            "here."
         )
 
 

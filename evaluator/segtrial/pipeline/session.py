@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from segtrial.container.engine import ENGINE_FAULTS
+from segtrial.container.engine_images import keep_within
 from segtrial.container.gpu import Gpu
+from segtrial.container.host_check import require_sound_host
 from segtrial.container.sandbox import Sandbox, open_sandbox
 from segtrial.container.slots import open_slots
 from segtrial.contracts.limits import Relaxations
@@ -23,6 +27,7 @@ from segtrial.pipeline.trial import with_first_cases
 from segtrial.store import open_store
 from segtrial.store.journal import TrackKey
 
+_GIB = 1 << 30
 _MANY = 8
 """Attempts at once that the engine's connections are prepared for when nobody said how many."""
 
@@ -44,7 +49,12 @@ class RunRequest:
     grant: Relaxations = field(default_factory=Relaxations)
     build: bool = False
     build_network: bool = False
-    budget_s: float | None = None
+    budget_h: float | None = None
+    """Most hours of slots that one submission may use on the track; see `RunOptions`."""
+    images_gib: float = 200.0
+    """Disk that images of submissions may take in the engine between two runs."""
+    must_be_sound: bool = True
+    """Refuse a host that does not keep a limit; only a demonstration does without."""
 
 
 def run_track(
@@ -72,13 +82,15 @@ def run_track(
         grant=request.grant,
         build=request.build,
         build_network=request.build_network,
-        budget_s=request.budget_s,
+        budget_h=request.budget_h,
     )
     with (
         open_store(request.store) as store,
         open_sandbox(slots=request.slots or _MANY) as sandbox,
         open_slots(sandbox, count=request.slots, gpus=chosen_gpus(sandbox, request.gpus)) as slots,
     ):
+        if request.must_be_sound:
+            require_sound_host(sandbox, announce=watcher.step)
         host = Host(sandbox=sandbox, slots=slots, scoring_processes=_scorers())
         errors = []
         for submission in loaded:
@@ -98,6 +110,7 @@ def run_track(
                 errors.append(error)
                 if not isinstance(error, SubmissionError):
                     break  # the next submission would meet the same trouble
+            _save_disk(sandbox, request, watcher)
         if errors and key not in store.journal.tracks():
             raise errors[0]  # nothing was begun, so there is nothing to show
         watcher.step("analysing")
@@ -107,6 +120,13 @@ def run_track(
         watcher.step(f"results so far: {out}")
         raise errors[0]
     return out, results
+
+
+def _save_disk(sandbox: Sandbox, request: RunRequest, watcher: Watcher) -> None:
+    # With the engine gone, the next run comes here again.
+    with suppress(*ENGINE_FAULTS):
+        for image in keep_within(sandbox.engine, int(request.images_gib * _GIB)):
+            watcher.step(f"removed image {image[:19]}, the longest unused, to save disk")
 
 
 def _track(dataset: Dataset, request: RunRequest) -> tuple[Dataset, str]:

@@ -178,11 +178,11 @@ class Journal:
 
     def attempts(self, run_keys: set[str]) -> dict[str, Attempt]:
         """The final attempts among these run keys."""
-        found = {}
-        for key, body in self._read("SELECT run_key, body FROM attempts"):
-            if key in run_keys:
-                found[key] = Attempt.model_validate_json(body)
-        return found
+        rows = self._read(
+            "SELECT run_key, body FROM attempts WHERE run_key IN (SELECT value FROM json_each(?))",
+            (_list(run_keys),),
+        )
+        return {key: Attempt.model_validate_json(body) for key, body in rows}
 
     def forget_attempts(self, run_keys: set[str]) -> None:
         """Drop attempts so that they are run again; asked for by the maintainer only."""
@@ -196,8 +196,12 @@ class Journal:
 
     def scores(self, score_keys: set[str]) -> dict[str, dict[str, Any]]:
         """The scores recorded under these keys."""
-        rows = self._read("SELECT score_key, body FROM scores")
-        return {key: json.loads(body) for key, body in rows if key in score_keys}
+        rows = self._read(
+            "SELECT score_key, body FROM scores "
+            "WHERE score_key IN (SELECT value FROM json_each(?))",
+            (_list(score_keys),),
+        )
+        return {key: json.loads(body) for key, body in rows}
 
     def _create(self) -> None:
         with self._write() as db:
@@ -236,6 +240,11 @@ class Journal:
                 return self._db.execute(sql, values).fetchall()
             except sqlite3.Error as problem:
                 raise _broken(self._path, problem) from None
+
+
+def _list(keys: set[str]) -> str:
+    """Keys as one parameter, however many they are: a statement takes few parameters."""
+    return json.dumps(sorted(keys))
 
 
 def _dump(body: dict[str, Any]) -> str:
