@@ -19,6 +19,7 @@ ARRAYS: dict[str, tuple[Any, Any, str]] = {
     "floats": (MAP, MAP.astype(float), "prediction has dtype float64; labels are integers"),
     "complex": (MAP.astype(complex), MAP, "reference has dtype complex128"),
     "text": (MAP, MAP.astype(str), "prediction has dtype <U"),
+    "a masked array": (np.ma.masked_array(MAP, MAP == 0), MAP, "reference is a masked array"),
     "one dimension": (MAP[0, 0], MAP[0, 0], r"has 1 dimensions, shape \(6,\)"),
     "four dimensions": (MAP[None], MAP[None], r"has 4 dimensions, shape \(1, 4, 5, 6\)"),
     "no voxels": (MAP[:0], MAP[:0], r"has no voxels, shape \(0, 5, 6\)"),

@@ -177,6 +177,34 @@ def test_a_lesion_for_every_voxel_takes_no_table_of_all_pairs() -> None:
     assert (found.found, found["lesion_f1"]) == (32**3, 1.0)
 
 
+def test_lesions_come_out_the_same_in_any_memory_order() -> None:
+    masks = [noise(0.15, (16, 17, 18), seed).astype(np.uint8) for seed in (1, 2)]
+    expected = detect(*masks)
+    assert detect(*map(np.asfortranarray, masks)) == expected
+    assert detect(*(m[::-1].copy()[::-1] for m in masks)) == expected
+
+
+def test_voxels_ignored_belong_to_no_lesion() -> None:
+    reference = line((0, 3)) + line((10, 14), label=2)
+    prediction = line((0, 3), (10, 14))
+    plain = detect(reference, prediction, labels=1)
+    ignored = detect(reference, prediction, labels=1, ignore_labels=2)
+    assert (plain.spurious, ignored.spurious) == (1, 0)
+    assert plain.signatures["lesion_f1"] != ignored.signatures["lesion_f1"]
+
+
+def test_many_labels_make_the_same_mask_as_all() -> None:
+    labels = np.random.default_rng(1).integers(0, 30, (9, 9, 9)).astype(np.uint8)
+    every = detect(labels, labels[::-1], labels=tuple(range(1, 30)))
+    assert every.lesions == detect(labels, labels[::-1]).lesions
+
+
+def test_a_volume_larger_than_memory_is_refused() -> None:
+    huge = np.broadcast_to(np.uint8(1), (10**6, 10**6, 1000))
+    with pytest.raises(MetricInputError, match=r"memory .* shape \(1000000, 1000000, 1000\)"):
+        detect(huge, huge)
+
+
 def test_what_is_written_is_json() -> None:
     found = detect(line((0, 9), (15, 18)), line((2, 9), (20, 25)))
     written = json.loads(json.dumps(found.as_dict(), allow_nan=False))

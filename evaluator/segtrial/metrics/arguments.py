@@ -39,6 +39,11 @@ def _label_map(array: object, role: str) -> LabelMap:
             f"The {role} is a {type(array).__name__}, not a NumPy array. Pass the label map's "
             "voxels as an integer array."
         )
+    if isinstance(array, np.ma.MaskedArray):
+        raise MetricInputError(
+            f"The {role} is a masked array. Fill it: with 0, or with a label of its own that "
+            "ignore_labels names."
+        )
     if array.dtype.kind not in "biu":
         raise MetricInputError(
             f"The {role} has dtype {array.dtype}; labels are integers. Check that every value is "
@@ -53,7 +58,16 @@ def _label_map(array: object, role: str) -> LabelMap:
         raise MetricInputError(
             f"The {role} has no voxels, shape {array.shape}. Pass the whole label map."
         )
-    return array
+    return np.asarray(array)  # a plain view of what a subclass, such as a memory map, holds
+
+
+def memory_error(label_map: LabelMap) -> MetricInputError:
+    """The error for label maps whose masks or surfaces do not fit in memory."""
+    return MetricInputError(
+        f"There is not enough memory for the masks and surfaces of label maps of shape "
+        f"{label_map.shape} and dtype {label_map.dtype}; is the prediction noise? Measure fewer "
+        "structures at a time, or smaller volumes."
+    )
 
 
 def check_no_negative_label(array: LabelMap, role: str) -> None:

@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -38,18 +39,22 @@ from segtrial.errors import MetricInputError
 from segtrial.metrics.arguments import (
     LabelIds,
     LabelMap,
+    check_ignored,
     check_label_maps,
     check_no_negative_label,
     check_spacing,
     label_ids,
+    memory_error,
 )
 from segtrial.metrics.formulas import MM3_PER_ML, Value
 from segtrial.metrics.measurement import IN_SPACE, RELATIVE_SLACK
 from segtrial.metrics.record import written
 from segtrial.metrics.signature import detection_signatures
 
-Instances = NDArray[np.integer]
+Numbered = NDArray[np.integer]
+Mask = NDArray[np.bool_]
 Connectivity = Literal[4, 6, 8, 18, 26]
+_FEW_LABELS = 16  # up to here a pass for each is faster than a search for all
 CONNECTIVITIES: dict[int, tuple[Connectivity, ...]] = {2: (4, 8), 3: (6, 18, 26)}
 
 
@@ -154,6 +159,7 @@ def evaluate_detection(
     instances: bool = False,
     connectivity: Connectivity | None = None,
     iou_threshold: float = 0.1,
+    ignore_labels: int | Sequence[int] = (),
 ) -> DetectionMetrics:
     """Match lesions one to one, and say which were found.
 
@@ -172,6 +178,8 @@ def evaluate_detection(
         Neighbours of a voxel in a component: 6, 18 or 26 in 3D, 4 or 8 in 2D; the most by default.
     iou_threshold : float
         Least IoU of a match, in (0, 1].
+    ignore_labels : int or sequence of int
+        Reference labels marking voxels that nobody is scored on: background on both sides.
 
     Returns
     -------
@@ -181,7 +189,8 @@ def evaluate_detection(
     Raises
     ------
     MetricInputError
-        When the arrays or parameters have no meaning.
+        When the arrays or parameters have no meaning; nothing has been computed then. Or when
+        there is no memory for the components.
 
     Examples
     --------
@@ -199,21 +208,32 @@ def evaluate_detection(
     spacing = check_spacing(spacing_mm, reference.ndim)
     neighbours = _check_connectivity(connectivity, reference.ndim)
     threshold = _check_threshold(iou_threshold)
+    ignored = check_ignored(ignore_labels)
+    other = labels if prediction_labels is None else prediction_labels
+    ids = (_ids(labels, "labels"), _ids(other, "prediction_labels"))
     check_no_negative_label(reference, "reference")
     check_no_negative_label(prediction, "prediction")
-    other = labels if prediction_labels is None else prediction_labels
-    sides = (_chosen(reference, labels, "labels"), _chosen(prediction, other, "prediction_labels"))
-    first, second = (
-        _numbered(side, instances=instances, connectivity=neighbours) for side in _cropped(*sides)
-    )
     in_space = reference.ndim == IN_SPACE
     voxel_size = math.prod(spacing) / MM3_PER_ML if in_space else math.prod(spacing)
-    lesions = _lesions(first, second, voxel_size=voxel_size, threshold=threshold)
+    try:
+        masks = _masks(reference, prediction, ids, ignored)
+        box = _content(*masks)
+        first, second = (
+            _instances(label_map[box], mask[box])
+            if instances
+            else _components(mask[box], neighbours)
+            for label_map, mask in zip((reference, prediction), masks, strict=True)
+        )
+        lesions = _lesions(first, second, voxel_size=voxel_size, threshold=threshold)
+    except MemoryError as error:
+        raise memory_error(reference) from error
     return DetectionMetrics(
         lesions=lesions,
         values=_values(lesions),
         signatures=detection_signatures(
-            connectivity=None if instances else neighbours, iou_threshold=threshold
+            connectivity=None if instances else neighbours,
+            iou_threshold=threshold,
+            ignore_labels=ignored,
         ),
         size_unit="ml" if in_space else "mm2",
     )
@@ -232,9 +252,9 @@ def _check_connectivity(connectivity: Connectivity | None, dimensions: int) -> C
 
 
 def _check_threshold(threshold: object) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
         raise MetricInputError(f"iou_threshold is {threshold!r}, which is not a number.")
-    if not 0 < threshold <= 1:
+    if not 0 < float(threshold) <= 1:
         raise MetricInputError(
             f"iou_threshold is {threshold}; it is above 0 and at most 1. At 0 lesions that do not "
             "touch would match."
@@ -242,45 +262,85 @@ def _check_threshold(threshold: object) -> float:
     return float(threshold)
 
 
-def _chosen(label_map: LabelMap, labels: LabelIds | None, where: str) -> LabelMap:
-    """The label map with 0 wherever no label of interest is."""
-    if labels is None:
-        return label_map
-    wanted = np.isin(label_map, label_ids(labels, where))
-    return np.where(wanted, label_map, np.zeros((), label_map.dtype))
+def _ids(labels: LabelIds | None, where: str) -> tuple[int, ...] | None:
+    return None if labels is None else label_ids(labels, where)
 
 
-def _cropped(first: LabelMap, second: LabelMap) -> tuple[LabelMap, LabelMap]:
-    """Both in the smallest box that holds everything: components cost by the voxel."""
-    filled = (first != 0) | (second != 0)
+def _masks(
+    reference: LabelMap,
+    prediction: LabelMap,
+    ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
+    ignored: Sequence[int],
+) -> tuple[Mask, Mask]:
+    """Where the lesions are on either side."""
+    first, second = _mask(reference, ids[0]), _mask(prediction, ids[1])
+    if ignored:
+        kept = ~_mask(reference, ignored)
+        return first & kept, second & kept
+    return first, second
+
+
+def _mask(label_map: LabelMap, ids: Sequence[int] | None) -> Mask:
+    if ids is None:
+        return np.asarray(label_map != 0)
+    if len(ids) > _FEW_LABELS:
+        return np.isin(label_map, ids)
+    mask: Mask = np.zeros_like(label_map, dtype=bool)
+    for label in ids:
+        mask |= label_map == label
+    return mask
+
+
+def _content(first: Mask, second: Mask) -> tuple[slice, ...]:
+    """The smallest box that holds everything: components cost by the voxel."""
+    filled = first | second
     box = []
     for axis in range(filled.ndim):
         others = tuple(a for a in range(filled.ndim) if a != axis)
         where = np.flatnonzero(filled.any(axis=others))
         box.append(slice(where[0], where[-1] + 1) if where.size else slice(0, 1))
-    return first[tuple(box)], second[tuple(box)]
+    return tuple(box)
 
 
-def _numbered(label_map: LabelMap, *, instances: bool, connectivity: Connectivity) -> Instances:
-    """Lesions numbered from 1, without gaps."""
-    if instances:
-        known, numbers = np.unique(label_map, return_inverse=True)
-        numbers = numbers.reshape(label_map.shape)
-        return numbers if known[0] == 0 else numbers + 1
+def _instances(label_map: LabelMap, mask: Mask) -> Numbered:
+    """Labels numbered from 1, without gaps."""
+    # In C order, whatever the memory: of matchings that are equally good, the order decides.
+    numbered: Numbered = np.zeros(mask.shape, dtype=np.int32)
+    labels = np.ascontiguousarray(label_map)[mask]
+    numbered[mask] = np.searchsorted(_counted(labels)[0], labels) + 1
+    return numbered
+
+
+def _components(mask: Mask, connectivity: Connectivity) -> Numbered:
+    """Connected components numbered from 1, without gaps."""
     import cc3d  # noqa: PLC0415 - only detection needs it
 
-    components: Instances = cc3d.connected_components(label_map != 0, connectivity=connectivity)
-    return components
+    numbered: Numbered = cc3d.connected_components(
+        np.ascontiguousarray(mask), connectivity=connectivity
+    )
+    return numbered
+
+
+def _counted(numbers: LabelMap) -> tuple[LabelMap, NDArray[np.int64]]:
+    """Distinct numbers, ascending, and how often each is there."""
+    # Neighbours are mostly equal: counting by runs leaves little to sort.
+    ends = np.append(np.flatnonzero(numbers[1:] != numbers[:-1]), numbers.size - 1)
+    if not numbers.size:
+        return numbers, np.zeros(0, dtype=np.int64)
+    distinct, which = np.unique(numbers[ends], return_inverse=True)
+    counts = np.bincount(which, weights=np.diff(ends, prepend=-1))
+    return distinct, counts.astype(np.int64)
 
 
 def _lesions(
-    reference: Instances, prediction: Instances, *, voxel_size: float, threshold: float
+    reference: Numbered, prediction: Numbered, *, voxel_size: float, threshold: float
 ) -> tuple[Lesion, ...]:
-    sizes = (np.bincount(reference.ravel()), np.bincount(prediction.ravel()))
+    sizes = [_counted(side[side != 0])[1] for side in (reference, prediction)]
     both = (reference != 0) & (prediction != 0)
-    pairs, shared = np.unique(
-        np.stack([reference[both], prediction[both]]).astype(np.int64), axis=1, return_counts=True
-    )
+    # Number n is at n - 1 among the sizes.
+    first, second = (side[both].astype(np.int64) - 1 for side in (reference, prediction))
+    keys, shared = _counted(first * len(sizes[1]) + second)
+    pairs = np.stack(np.divmod(keys, max(len(sizes[1]), 1)))
     totals = sizes[0][pairs[0]] + sizes[1][pairs[1]]
     iou = shared / (totals - shared)
     chosen = _matching(pairs, iou, threshold)
@@ -295,21 +355,13 @@ def _lesions(
     ]
     missed = [
         Lesion(reference_size=size * voxel_size, prediction_size=None, iou=0.0, dice=0.0)
-        for size in _without(sizes[0], pairs[0, chosen])
+        for size in np.delete(sizes[0], pairs[0, chosen]).tolist()
     ]
     spurious = [
         Lesion(reference_size=None, prediction_size=size * voxel_size, iou=0.0, dice=0.0)
-        for size in _without(sizes[1], pairs[1, chosen])
+        for size in np.delete(sizes[1], pairs[1, chosen]).tolist()
     ]
     return (*found, *missed, *spurious)
-
-
-def _without(sizes: NDArray[np.integer], matched: NDArray[np.integer]) -> list[float]:
-    """Sizes of the lesions that are not among the matched ones; number 0 is the background."""
-    left = np.ones(len(sizes), dtype=bool)
-    left[0] = False
-    left[matched] = False
-    return [float(size) for size in sizes[left]]
 
 
 def _matching(

@@ -20,6 +20,7 @@ from segtrial.metrics.arguments import (
     check_percentiles,
     check_spacing,
     check_threads,
+    memory_error,
     structure_requests,
 )
 from segtrial.metrics.formulas import metric_values
@@ -88,7 +89,8 @@ def evaluate_label_maps(
     Raises
     ------
     MetricInputError
-        When the arrays or parameters have no meaning; nothing has been computed then.
+        When the arrays or parameters have no meaning; nothing has been computed then. Or when
+        there is no memory for the surfaces.
 
     Examples
     --------
@@ -169,17 +171,20 @@ def _measure(
         )
     check_no_negative_label(reference, "reference")
     check_no_negative_label(prediction, "prediction")
-    return [
-        measure_structure(
-            reference,
-            prediction,
-            request,
-            spacing_mm=settings.spacing_mm,
-            percentiles=settings.percentiles,
-            ignore_labels=settings.ignored,
-        )
-        for request in requests
-    ]
+    try:
+        return [
+            measure_structure(
+                reference,
+                prediction,
+                request,
+                spacing_mm=settings.spacing_mm,
+                percentiles=settings.percentiles,
+                ignore_labels=settings.ignored,
+            )
+            for request in requests
+        ]
+    except MemoryError as error:
+        raise memory_error(reference) from error
 
 
 def _record(

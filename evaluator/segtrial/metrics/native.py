@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segtrial.errors import MetricInputError
-from segtrial.metrics.arguments import LabelMap, negative_label_error
+from segtrial.metrics.arguments import LabelMap, memory_error, negative_label_error
 from segtrial.metrics.measurement import (
     IN_SPACE,
     DirectedDistances,
@@ -138,11 +138,7 @@ def measure_structures(
     except _core.NegativeLabelError as error:
         raise _negative_label(reference, prediction) from error
     except (MemoryError, _core.TooLargeError) as error:
-        raise MetricInputError(
-            f"There is not enough memory for the surfaces in label maps of shape "
-            f"{reference.shape}; is the prediction noise? Measure fewer structures at a time, or "
-            "smaller volumes."
-        ) from error
+        raise memory_error(reference) from error
     return [_measurement(counts, surface) for *counts, surface in measured]
 
 

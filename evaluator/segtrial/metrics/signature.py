@@ -59,8 +59,7 @@ def metric_signatures(
         boundary_width_mm=boundary_width_mm,
         dimensions=dimensions,
     )
-    ignored = ",".join(str(label) for label in sorted(ignore_labels))
-    suffix = f";ignored_reference_labels={ignored}" if ignored else ""
+    suffix = _ignored(ignore_labels)
     keys = metric_keys(
         dimensions=dimensions,
         percentiles=percentiles,
@@ -115,7 +114,9 @@ def _details(
     return parts
 
 
-def detection_signatures(*, connectivity: int | None, iou_threshold: float) -> dict[str, str]:
+def detection_signatures(
+    *, connectivity: int | None, iou_threshold: float, ignore_labels: Sequence[int] = ()
+) -> dict[str, str]:
     """Signature of every metric that `evaluate_detection` gives.
 
     Parameters
@@ -124,6 +125,8 @@ def detection_signatures(*, connectivity: int | None, iou_threshold: float) -> d
         Neighbours of a voxel in a component; None for instance label maps.
     iou_threshold : float
         Least IoU of a match.
+    ignore_labels : sequence of int
+        As in `evaluate_detection`.
 
     Examples
     --------
@@ -141,7 +144,13 @@ def detection_signatures(*, connectivity: int | None, iou_threshold: float) -> d
         "lesion_f1": "one_0_both_undefined",
         "lesion_dice": "one_0_both_undefined",
     }
-    return {key: f"{key};{rule};empty={state}" for key, state in empty.items()}
+    suffix = _ignored(ignore_labels)
+    return {key: f"{key};{rule};empty={state}{suffix}" for key, state in empty.items()}
+
+
+def _ignored(labels: Sequence[int]) -> str:
+    listed = ",".join(str(label) for label in sorted(labels))
+    return f";ignored_reference_labels={listed}" if listed else ""
 
 
 def require_same_signature(signatures: Iterable[str]) -> str:

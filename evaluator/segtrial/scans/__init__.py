@@ -9,11 +9,11 @@ from __future__ import annotations
 from segtrial.scans.digest import array_digest, label_map_digest
 from segtrial.scans.grid import Grid, corner_shift_mm, same_grid
 from segtrial.scans.label_map import LabelMap, to_canonical
-from segtrial.scans.pair import LabelMapPair, read_pair
+from segtrial.scans.pair import LabelMapPair, read_label_maps, read_pair
 from segtrial.scans.prediction import read_prediction
 from segtrial.scans.prediction_error import PredictionError, PredictionOutcome
 from segtrial.scans.staging import StagedScan, scan_digest, stage_scan
-from segtrial.scans.trusted import Scan, read_grid, read_label_map, read_scan
+from segtrial.scans.trusted import Scan, read_grid, read_label_map, read_scan, series_files
 from segtrial.scans.writing import replacing, write_volume
 
 __all__ = [
@@ -29,12 +29,14 @@ __all__ = [
     "label_map_digest",
     "read_grid",
     "read_label_map",
+    "read_label_maps",
     "read_pair",
     "read_prediction",
     "read_scan",
     "replacing",
     "same_grid",
     "scan_digest",
+    "series_files",
     "stage_scan",
     "to_canonical",
     "write_volume",

@@ -75,5 +75,14 @@ def to_canonical(label_map: LabelMap) -> LabelMap:
     """
     orientation = io_orientation(label_map.grid.affine)
     labels = apply_orientation(label_map.labels, orientation)
-    affine = label_map.grid.affine @ inv_ornt_aff(orientation, label_map.grid.shape)
-    return LabelMap(labels, Grid(labels.shape, affine))
+    return LabelMap(labels, canonical_grid(label_map.grid))
+
+
+def canonical_grid(grid: Grid) -> Grid:
+    """The same voxels in space, on the axis order and directions closest to RAS."""
+    orientation = io_orientation(grid.affine)
+    shape = [0, 0, 0]
+    for size, axis in zip(grid.shape, orientation[:, 0], strict=True):
+        shape[int(axis)] = size
+    i, j, k = shape
+    return Grid((i, j, k), grid.affine @ inv_ornt_aff(orientation, grid.shape))

@@ -6,10 +6,11 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from segtrial.scans.grid import Grid
-from segtrial.scans.label_map import LabelMap
+from segtrial.scans.grid import Grid, corner_shift_mm, same_grid
+from segtrial.scans.label_map import LabelMap, canonical_grid, to_canonical
 from segtrial.scans.prediction import read_prediction
 from segtrial.scans.trusted import read_grid, read_label_map
+from segtrial.scans.volume import unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,3 +70,44 @@ def read_pair(
         )
         ours = read_label_map(reference, grid=expected)
         return LabelMapPair(ours, other.result())
+
+
+def read_label_maps(
+    reference: str | os.PathLike[str], prediction: str | os.PathLike[str]
+) -> LabelMapPair:
+    """Read two label maps of the maintainer's own at once, each in a thread of its own.
+
+    Parameters
+    ----------
+    reference, prediction : path
+        As for `read_label_map`. The same voxels in space; in which axis order and direction
+        either file stores them does not matter.
+
+    Returns
+    -------
+    LabelMapPair
+        Both in canonical axes, on the grid of the reference.
+
+    Raises
+    ------
+    DatasetError
+        As `read_label_map`, or the prediction is on another grid; no voxel was read then.
+    """
+    expected, got = (canonical_grid(read_grid(path)) for path in (reference, prediction))
+    if expected.shape != got.shape:
+        raise unusable(
+            prediction,
+            f"it has shape {got.shape} in canonical axes, the reference has {expected.shape}. "
+            "Bring it to the reference's grid, by nearest neighbour.",
+        )
+    if not same_grid(expected, got):
+        raise unusable(
+            prediction,
+            "it is not where the reference is: a corner of the volume is "
+            f"{corner_shift_mm(expected, got):.4g} mm off. Save it with the affine of the "
+            "reference, or bring it to that grid by nearest neighbour.",
+        )
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        other = pool.submit(read_label_map, prediction)
+        ours = to_canonical(read_label_map(reference))
+        return LabelMapPair(ours, LabelMap(to_canonical(other.result()).labels, ours.grid))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,31 @@ def read_grid(path: str | os.PathLike[str]) -> Grid:
     return open_volume(path).grid
 
 
+def series_files(folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """Files of a DICOM series, in the order of the volume's third axis.
+
+    Parameters
+    ----------
+    folder : path
+        As for `read_scan`.
+
+    Raises
+    ------
+    DatasetError
+        The folder holds no series that makes a volume.
+    """
+    from segtrial.scans.dicom_series import read_series  # noqa: PLC0415 - loads pydicom
+
+    return tuple(one.path for one in read_series(Path(folder)).slices)
+
+
 def read_scan(path: str | os.PathLike[str]) -> Scan:
     """Read a patient's image.
 
     Parameters
     ----------
     path : path
-        Any volume nibabel can read.
+        Any volume nibabel can read, or a folder with the slices of one DICOM series.
 
     Returns
     -------

@@ -9,8 +9,9 @@ nibabel.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ class Volume:
         Type of the stored voxels, with their byte order.
     slope, intercept : float
         What makes values of stored voxels; 1 and 0 where they are the values.
+    stored : callable
+        Reads the voxels in Fortran order, in 1D arrays of any size.
     """
 
     path: Path
@@ -56,7 +59,7 @@ class Volume:
     dtype: np.dtype[np.generic]
     slope: float
     intercept: float
-    _image: SpatialImage
+    stored: Callable[[], Iterator[NDArray[np.generic]]]
 
     @property
     def scaled(self) -> bool:
@@ -71,26 +74,7 @@ class Volume:
         DatasetError
             The voxels are damaged or cut off.
         """
-        if not _in_one_file(self._image):
-            yield np.asanyarray(self._image.dataobj).ravel(order="F")
-            return
-        buffer: NDArray[np.generic] = np.empty(_PIECE_BYTES // self.dtype.itemsize, self.dtype)
-        left = self.grid.voxels
-        try:
-            with self.path.open("rb") as file:
-                reader = reader_for(file)
-                skip(reader, int(self._image.dataobj.offset))  # type: ignore[attr-defined]
-                while left:
-                    piece = buffer[:left]
-                    if reader.readinto(piece.view(np.uint8).data) < piece.nbytes:
-                        raise unusable(self.path, f"it ends {left} voxels too early.")
-                    yield piece
-                    left -= piece.size
-                reader.read(1)  # reaching the end is what checks the checksum
-        except DamagedStreamError as error:
-            raise unusable(self.path, f"{error}.") from error
-        except OSError as error:
-            raise unusable(self.path, f"it could not be read ({error}).") from error
+        return self.stored()
 
     def room(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """An unfilled 1D array with one entry per voxel.
@@ -124,7 +108,8 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
     Parameters
     ----------
     path : path
-        Any volume nibabel can read; axes of size 1 behind the third are dropped.
+        Any volume nibabel can read; axes of size 1 behind the third are dropped. Or a folder with
+        the slices of one DICOM series.
 
     Returns
     -------
@@ -136,23 +121,96 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
         The file is missing, no image, or describes no volume of three axes in mm.
     """
     path = Path(path)
+    if path.is_dir():
+        return _opener("dicom_series", path)(path)
     image = _load(path)
     grid = _grid(image, path)
     proxy: Any = image.dataobj
     if _in_one_file(image):
         header: Any = image.header
-        slope, intercept = float(proxy.slope), float(proxy.inter)
-        return Volume(path, grid, header, proxy.dtype, slope, intercept, image)
-    voxels = np.asanyarray(proxy)
+        dtype, offset = proxy.dtype, int(proxy.offset)
+        return Volume(
+            path=path,
+            grid=grid,
+            header=header,
+            dtype=dtype,
+            slope=float(proxy.slope),
+            intercept=float(proxy.inter),
+            stored=lambda: _streamed(path, offset=offset, dtype=dtype, voxels=grid.voxels),
+        )
+    return volume_in_memory(path, np.asanyarray(proxy), grid)
+
+
+def _opener(module: str, path: Path) -> Callable[[Path], Volume]:
+    """The reader of a format that few need; its library is loaded when it is asked for.
+
+    Those libraries are an extra: nibabel, too, loads pydicom wherever it is installed, and everyone
+    would wait for it.
+    """
+    try:
+        opener: Callable[[Path], Volume] = import_module(f"segtrial.scans.{module}").open_volume
+    except ModuleNotFoundError as error:
+        raise unusable(
+            path,
+            f"reading it needs {error.name}. Install it: pip install 'segtrial[formats]'.",
+        ) from error
+    return opener
+
+
+def volume_in_memory(path: Path, voxels: NDArray[np.generic], grid: Grid) -> Volume:
+    """A volume whose voxels another library has read already.
+
+    Parameters
+    ----------
+    path : Path
+        The file they came from.
+    voxels : array
+        In any shape whose Fortran order is that of ``grid.shape``.
+    grid : Grid
+
+    Returns
+    -------
+    Volume
+    """
     native = voxels.astype(voxels.dtype.newbyteorder("="), copy=False)
-    image = nibabel.Nifti1Image(native, image.affine)
-    header = image.header
-    return Volume(path, grid, header, header.get_data_dtype(), 1.0, 0.0, image)
+    header = nibabel.Nifti1Image(native.reshape(grid.shape, order="F"), grid.affine).header
+    return Volume(
+        path=path,
+        grid=grid,
+        header=header,
+        dtype=header.get_data_dtype(),
+        slope=1.0,
+        intercept=0.0,
+        stored=lambda: iter((native.ravel(order="F"),)),
+    )
+
+
+def _streamed(
+    path: Path, *, offset: int, dtype: np.dtype[Any], voxels: int
+) -> Iterator[NDArray[np.generic]]:
+    """Voxels of a single NIfTI file, through the faster decompressor."""
+    buffer: NDArray[np.generic] = np.empty(_PIECE_BYTES // dtype.itemsize, dtype)
+    left = voxels
+    try:
+        with path.open("rb") as file:
+            reader = reader_for(file)
+            skip(reader, offset)
+            while left:
+                piece = buffer[:left]
+                if reader.readinto(piece.view(np.uint8).data) < piece.nbytes:
+                    raise unusable(path, f"it ends {left} voxels too early.")
+                yield piece
+                left -= piece.size
+            reader.read(1)  # reaching the end is what checks the checksum
+    except DamagedStreamError as error:
+        raise unusable(path, f"{error}.") from error
+    except OSError as error:
+        raise unusable(path, f"it could not be read ({error}).") from error
 
 
 def unusable(path: str | os.PathLike[str], why: str) -> DatasetError:
-    """Error for a file of the dataset: what is wrong with it, and which one it is."""
-    error = DatasetError(f"A file of the dataset cannot be used: {why}")
+    """Error for a file of the maintainer's: what is wrong with it, and which one it is."""
+    error = DatasetError(f"A volume file cannot be used: {why}")
     error.add_note(f"file {os.fspath(path)}")
     return error
 
@@ -161,7 +219,7 @@ def _load(path: Path) -> SpatialImage:
     try:
         image = nibabel.load(path)
     except FileNotFoundError as error:
-        raise unusable(path, "it does not exist. Check the dataset's folder.") from error
+        raise unusable(path, "it does not exist. Check the path.") from error
     except (ImageFileError, HeaderDataError, OSError, ValueError, EOFError) as error:
         raise unusable(path, f"it is no image that can be read ({error}).") from error
     if not isinstance(image, SpatialImage):
