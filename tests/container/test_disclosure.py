@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segtrial.contracts.attempt import OUTCOMES, Attempt, Outcome
+from segtrial.contracts.attempt import OUTCOMES, Outcome
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.errors import SubmissionError
 from segtrial.policy.disclosure import (
     MAX_CHARACTERS,
+    PRINTED_LINES,
     AuthorSafe,
-    attempt_report,
+    case_verdict,
     plain_text,
+    printed_text,
     refusal,
     run_summary,
     shows_everything,
@@ -39,18 +41,6 @@ def card(**changes: Any) -> DatasetCard:  # noqa: ANN401 - any field of a card
     return DatasetCard.model_validate(fields | changes)
 
 
-def attempt(**changes: Any) -> Attempt:  # noqa: ANN401 - any field of an attempt
-    fields: dict[str, Any] = {
-        "submission": "model",
-        "case": "patient-0042",
-        "run_key": "a" * 64,
-        "outcome": "failed: crash",
-        "reason": "It ended with exit code 77.",
-        "exit_code": 77,
-    }
-    return Attempt.model_validate(fields | changes)
-
-
 PUBLIC = {"references": "public"}
 
 
@@ -62,23 +52,27 @@ def test_nobody_else_makes_one() -> None:
 @pytest.mark.parametrize("references", ["private", "gated"])
 def test_nothing_of_a_single_sealed_case_is_shown(references: str) -> None:
     sealed = card(references=references)
+    reason = "The header says b'label of case 7 is 3'."
 
-    assert attempt_report(attempt(), printed=b"secret", card=sealed) is None
+    assert printed_text(b"secret", card=sealed) is None
+    assert "label of case 7" not in str(case_verdict("failed: bad_labels", reason, card=sealed))
 
 
 def test_public_references_alone_are_not_enough() -> None:
     quiet = card(**PUBLIC, publication={"per_case_scores": False})
 
     assert not shows_everything(quiet)
-    assert attempt_report(attempt(), printed=b"secret", card=quiet) is None
+    assert printed_text(b"secret", card=quiet) is None
 
 
 def test_a_public_dataset_shows_everything() -> None:
-    shown = str(attempt_report(attempt(), printed=b"Traceback: no weights", card=card(**PUBLIC)))
+    shown = card(**PUBLIC)
+    printed = b"\n".join([b"loading"] * 50 + [b"Traceback: no weights\x1b[2J"])
 
-    assert "patient-0042: failed: crash" in shown
-    assert "exit code 77" in shown
-    assert "Traceback: no weights" in shown
+    assert str(case_verdict("failed: crash", "exit code 77", card=shown)) == "exit code 77"
+    assert str(printed_text(printed, card=shown)).splitlines() == (
+        ["loading"] * (PRINTED_LINES - 1) + ["Traceback: no weights\\x1b[2J"]
+    )
 
 
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=12))
@@ -120,6 +114,6 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
 
 
 def test_what_is_shown_is_bounded() -> None:
-    shown = attempt_report(attempt(), printed=b"x" * 10**6, card=card(**PUBLIC))
+    shown = printed_text(b"x" * 10**6, card=card(**PUBLIC))
 
     assert len(str(shown)) == MAX_CHARACTERS

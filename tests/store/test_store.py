@@ -17,6 +17,7 @@ from segtrial.errors import StoreError
 from segtrial.store import Store, open_store
 from segtrial.store.blobs import file_sha256
 from segtrial.store.journal import TrackKey
+from segtrial.store.store import file_system_type
 
 KEY = TrackKey("phantom", "1.0", "all")
 
@@ -166,3 +167,40 @@ def test_a_journal_that_is_no_database_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match="cannot be used"):
         open_store(tmp_path / "store")
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs"])
+def test_a_network_file_system_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    table = f"/dev/vda / ext4 rw 0 0\nhost:/export {tmp_path} {kind} rw 0 0\n"
+    monkeypatch.setattr("segtrial.store.store._mounts", lambda: table)
+
+    with pytest.raises(StoreError, match=rf"network file system \({kind}\)"):
+        open_store(tmp_path / "store")
+
+
+def test_a_local_disk_below_a_network_home_is_accepted(tmp_path: Path) -> None:
+    table = f"host:/home / nfs4 rw 0 0\n/dev/vdb {tmp_path} ext4 rw 0 0\n"
+
+    assert file_system_type(tmp_path / "store", table) == "ext4"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+def test_a_store_that_became_read_only_is_named_and_goes_on_when_it_can_be_written(
+    tmp_path: Path,
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], check=True)
+    try:
+        with open_store(disk / "store") as store:
+            store.journal.add_attempt(attempt(1))
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(StoreError, match=r"[Rr]ead-only|readonly"):
+            open_store(disk / "store")
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        with open_store(disk / "store") as store:
+            assert len(store.journal.attempts({attempt(1).run_key})) == 1
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -29,10 +29,16 @@ def print_check(checked: Checked) -> None:
         console.print(
             f"[bold red]not accepted[/]: {escape(checked.outcome)}{_used(checked)}", soft_wrap=True
         )
-        console.print(escape(checked.reason), soft_wrap=True)
-    if checked.log:
+        console.print(str(checked.reason), markup=False, soft_wrap=True)
+    if checked.log is None:
+        console.print(
+            f"What the container printed is not shown: the references of {escape(checked.dataset)} "
+            "are not public. Check on a public dataset, such as phantom, to see it.",
+            soft_wrap=True,
+        )
+    elif str(checked.log):
         console.print("\n[dim]what your container printed last:[/]")
-        console.print(checked.log, markup=False, soft_wrap=True)
+        console.print(str(checked.log), markup=False, highlight=False, soft_wrap=True)
     if checked.verdict != "clean":
         console.print(f"\ntraining data: {checked.verdict}; it would be shown and not ranked.")
         for sentence in checked.evidence:

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from segtrial.contracts.attempt import Attempt, Measured
 from segtrial.contracts.limits import Limits, Relaxations
 from segtrial.contracts.request import Request, RequestedScan
 from segtrial.contracts.submission import Modality
+from segtrial.errors import EngineError
 from segtrial.store import Store
 
 _BACK_OFF_S = (1.0, 4.0)
@@ -111,10 +112,15 @@ class AttemptRunner:
             )
             verdict = classify(seen)
             if verdict.retry == "with_back_off" and tries <= len(_BACK_OFF_S):
+                output.unlink(missing_ok=True)
                 if self.stop.wait(_BACK_OFF_S[tries - 1]):
                     return self._attempt(job, verdict, seen, tries=tries)
+                # What a dead owner left running may be what this attempt failed for.
+                with suppress(EngineError):
+                    self.sandbox.reap()
                 continue
             if verdict.retry == "once" and job.case not in self._ambiguous:
+                output.unlink(missing_ok=True)
                 self._ambiguous.add(job.case)
                 continue
             if self.on_log is not None:

@@ -1,7 +1,7 @@
 """``evaluate check``: one case through the very steps of the real run, and everything shown.
 
-Only here does anybody see what a container printed: the sample case is public, so it cannot
-carry sealed data out.
+Only here does anybody see what a container printed, and only on a dataset whose references are
+public, where it cannot carry sealed data out; see `segtrial.policy.disclosure`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from segtrial.pipeline.results import track_results
 from segtrial.pipeline.run import Host, RunOptions, run_submission
 from segtrial.pipeline.submissions import load_submission
 from segtrial.pipeline.trial import SAMPLE, with_sample
+from segtrial.policy.disclosure import AuthorSafe, case_verdict, printed_text, refusal
 from segtrial.resources import resource_dir
 from segtrial.store import open_store
 from segtrial.store.journal import TrackKey
-
-_LOG_LINES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +39,13 @@ class Checked:
     dataset: str
     case: str
     outcome: Outcome
-    reason: str
+    reason: AuthorSafe
     time_s: float | None
     peak_memory_mib: float | None
     metrics: dict[str, dict[str, Any]]
     """By structure; empty where the outcome is not ok, or the sample has none of them."""
-    log: str
-    """The last lines the container printed, made safe to show."""
+    log: AuthorSafe | None
+    """The last lines the container printed; None where the dataset's references are not public."""
     verdict: str
     evidence: tuple[str, ...]
 
@@ -58,7 +57,8 @@ class Checked:
     def as_dict(self) -> dict[str, Any]:
         """Everything, for a program."""
         names = self.__slots__
-        return {"accepted": self.accepted} | {name: getattr(self, name) for name in names}
+        found = {"accepted": self.accepted} | {name: getattr(self, name) for name in names}
+        return found | {"reason": str(self.reason), "log": str(self.log or "")}
 
 
 def check_submission(
@@ -124,11 +124,11 @@ def check_submission(
         dataset=sample.card.id,
         case=sample.cases_of(SAMPLE)[0].id,
         outcome=done.outcome,
-        reason=done.reason,
+        reason=case_verdict(done.outcome, done.reason, card=sample.card),
         time_s=done.time_s,
         peak_memory_mib=results.measured[0].measured.peak_memory_mib if results.measured else None,
         metrics={r.structure: r.metrics for r in results.records if r.outcome == "ok"},
-        log=shown_log(seen.printed),
+        log=printed_text(seen.printed.head + seen.printed.tail, card=sample.card),
         verdict=results.submissions[0].verdict,
         evidence=results.submissions[0].evidence,
     )
@@ -149,22 +149,6 @@ def copy_template(folder: Path) -> None:
         folder,
         dirs_exist_ok=True,
         ignore=shutil.ignore_patterns("__pycache__"),
-    )
-
-
-def shown_log(log: LogSeen) -> str:
-    r"""The last lines of a container's log without anything a terminal would obey.
-
-    Examples
-    --------
-    >>> shown_log(LogSeen(head=b"loading\x1b[31m\xff"))
-    'loading\\x1b[31m\\xff'
-    """
-    text = (log.head + log.tail).decode("utf-8", errors="backslashreplace")
-    lines = text.splitlines()[-_LOG_LINES:]
-    return "\n".join(
-        "".join(c if c.isprintable() or c == "\t" else f"\\x{ord(c):02x}" for c in line)
-        for line in lines
     )
 
 
@@ -190,7 +174,4 @@ class _Seen:
 
 
 def _refused(error: SubmissionError) -> AnswerIsNoError:
-    refusal = AnswerIsNoError(str(error))
-    for note in getattr(error, "__notes__", ()):
-        refusal.add_note(note)
-    return refusal
+    return AnswerIsNoError(str(refusal(error)))

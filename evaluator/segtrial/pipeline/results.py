@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from segtrial import __version__
-from segtrial.contracts.attempt import Attempt
+from segtrial.contracts.attempt import Attempt, Outcome
 from segtrial.contracts.result import (
     CaseRow,
     MeasuredRow,
@@ -291,8 +291,7 @@ def store_status(path: Path) -> list[dict[str, Any]]:
     with open_store(path, create=False) as store:
         for key in store.journal.tracks():
             for body, tries in _newest(store, key):
-                attempts = store.journal.attempts(set(body.run_keys.values()))
-                outcomes = Counter(attempt.outcome for attempt in attempts.values())
+                final, outcomes = _status(store, key, body)
                 rows.append(
                     {
                         "track": f"{key.dataset}/{key.track}",
@@ -301,11 +300,30 @@ def store_status(path: Path) -> list[dict[str, Any]]:
                         "verdict": body.verdict,
                         "tries": tries,
                         "cases": len(body.order),
-                        "final": len(attempts),
+                        "final": final,
                         "outcomes": dict(sorted(outcomes.items())),
                     }
                 )
     return rows
+
+
+def _status(store: Store, key: TrackKey, body: EntryBody) -> tuple[int, Counter[Outcome]]:
+    """How many cases of an entry are final, and how every case ended as far as it is known."""
+    track = TrackBody.model_validate(store.journal.tracks()[key])
+    facts = store.journal.cases(dataset=key.dataset, version=key.dataset_version)
+    by_key = store.journal.attempts(set(body.run_keys.values()))
+    attempts = {case: by_key[run] for case, run in body.run_keys.items() if run in by_key}
+    keys = {
+        case: score_task(
+            body, track, facts_from(facts[case]), attempt, output=store.blobs.path(sha256)
+        ).score_key
+        for case, attempt in attempts.items()
+        if (sha256 := attempt.output_sha256) is not None
+    }
+    known = store.journal.scores(set(keys.values()))
+    scores = {case: known[score] for case, score in keys.items() if score in known}
+    found = case_outcomes(body, attempts=attempts, scores=scores)
+    return len(attempts), Counter(case.outcome for case in found.values())
 
 
 def _merged(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:

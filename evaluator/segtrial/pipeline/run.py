@@ -172,7 +172,7 @@ def run_submission(
         store=store,
         submission=manifest.id,
         image=read_image(host.sandbox.engine, intake.image_id, labels=host.sandbox.owner.labels),
-        modalities=dataset.card.scan_modalities or (dataset.card.modality,),
+        modalities=dataset.card.modalities(dataset.track(track.track)),
         structures=tuple(entry.prediction_labels) or tuple(sorted(set(manifest.labels.values()))),
         limits=entry.limits,
         granted=entry.granted,

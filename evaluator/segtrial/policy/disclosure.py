@@ -16,12 +16,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from segtrial.contracts.attempt import OUTCOMES, Attempt, Outcome
+from segtrial.contracts.attempt import OUTCOMES, Outcome
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.errors import SegtrialError
 
 MAX_CHARACTERS = 20_000
 """Longest text an author is shown."""
+PRINTED_LINES = 40
+"""Most lines of what a container printed that an author is shown."""
 
 _HINTS: Final[dict[Outcome, str]] = {
     "ok": "a readable label map was delivered",
@@ -80,24 +82,32 @@ def run_summary(outcomes: Iterable[Outcome]) -> AuthorSafe:
     return _safe("\n".join(rows) or "nothing was run")
 
 
-def attempt_report(attempt: Attempt, *, printed: bytes, card: DatasetCard) -> AuthorSafe | None:
-    """One attempt in full, with what its container printed; None unless everything may be shown.
+def case_verdict(outcome: Outcome, reason: str, *, card: DatasetCard) -> AuthorSafe:
+    """Why one case ended as it did: in full where everything may be shown, else in our own words.
 
     Parameters
     ----------
-    attempt
-        The record.
-    printed
-        What the container printed; decoded, and freed of what a terminal would obey.
+    outcome
+        After its output was read.
+    reason
+        Ours, but it may quote bytes of the output; so it stays inside on a sealed case.
     card
         Of the dataset the case belongs to.
     """
+    if shows_everything(card) and reason:
+        return _safe(plain_text(reason.encode()))
+    return _safe(_HINTS[outcome])
+
+
+def printed_text(printed: bytes, *, card: DatasetCard) -> AuthorSafe | None:
+    """The last lines that a container printed; None unless everything may be shown.
+
+    Decoded, and freed of what a terminal would obey.
+    """
     if not shows_everything(card):
         return None
-    lines = [f"{attempt.case}: {attempt.outcome}", attempt.reason]
-    if attempt.exit_code is not None:
-        lines.append(f"exit code {attempt.exit_code}")
-    return _safe("\n".join([*lines, plain_text(printed)]))
+    lines = plain_text(printed).rstrip("\n").split("\n")
+    return _safe("\n".join(lines[-PRINTED_LINES:])[-MAX_CHARACTERS:])
 
 
 def refusal(error: SegtrialError) -> AuthorSafe:

@@ -73,11 +73,17 @@ class Journal:
             self._db = sqlite3.connect(
                 path, timeout=60, isolation_level=None, check_same_thread=False
             )
+        except sqlite3.Error as problem:
+            raise _broken(path, problem) from None
+        try:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._create()
-        except sqlite3.Error as problem:
-            raise _broken(path, problem) from None
+        except BaseException as problem:
+            self._db.close()
+            if isinstance(problem, sqlite3.Error):
+                raise _broken(path, problem) from None
+            raise
 
     def close(self) -> None:
         """Close the database; the WAL is folded in by SQLite."""

@@ -34,10 +34,14 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.secret = load_secret(root / "secret")
-        self.journal = Journal(root / "journal.sqlite")
         self.blobs = Blobs(root / "blobs")
-        self.owner = Owner(root)
-        self.recover()
+        self.journal = Journal(root / "journal.sqlite")
+        try:
+            self.owner = Owner(root)
+            self.recover()
+        except BaseException:
+            self.journal.close()
+            raise
 
     def recover(self) -> list[str]:
         """Take back what dead processes held; returns the ids of the dead owners."""
@@ -90,7 +94,13 @@ def open_store(root: Path, *, create: bool = True) -> Store:
         raise StoreError(
             f"The store {root} cannot be made: {problem.strerror}. Choose a folder you can write."
         ) from None
-    kind = _file_system(root)
+    if not os.access(root, os.W_OK):
+        raise StoreError(
+            f"The store {root} cannot be written: the folder is another user's, or its file system "
+            "is mounted read-only. Correct that, then run the same command again; what is final "
+            "is kept."
+        )
+    kind = file_system_type(root, _mounts())
     if kind in _NETWORK_FILE_SYSTEMS:
         raise StoreError(
             f"The store {root} is on a network file system ({kind}), where SQLite's locks do not "
@@ -110,18 +120,36 @@ def _may_become_store(root: Path) -> bool:
     return root.is_dir() and all(path.name.split(".")[0] in _PARTS for path in root.iterdir())
 
 
-def _file_system(path: Path) -> str:
-    """Type of the file system a path is on, from the mount table; empty where there is none."""
-    try:
-        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+def file_system_type(path: Path, mounts: str) -> str:
+    r"""Type of the file system a path is on; empty where the table does not say.
+
+    Parameters
+    ----------
+    path
+        Any path; links are followed.
+    mounts
+        A mount table in the format of ``/proc/self/mounts``.
+
+    Examples
+    --------
+    >>> table = "/dev/sda1 / ext4 rw 0 0\nhost:/export /data/my\\040store nfs4 rw 0 0\n"
+    >>> file_system_type(Path("/data/my store/s"), table)
+    'nfs4'
+    """
     target = os.path.realpath(path)
     best, kind = "", ""
-    for line in lines:
+    for line in mounts.splitlines():
         _, mount, found, *_ = line.split(" ")
         mount = mount.replace("\\040", " ")
         inside = target == mount or target.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):
             best, kind = mount, found
     return kind
+
+
+def _mounts() -> str:
+    """The mount table; empty where there is none."""
+    try:
+        return Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
