@@ -30,8 +30,8 @@ from typing import Any
 import nibabel
 import numpy as np
 from edge_cases import CASES, growing_noise
-from methods import igl, mask_pairs
-from synthetic_abdomen import SPACING_MM, STRUCTURES, synthetic_pair
+from methods import cropped, igl, mask_pairs
+from synthetic_abdomen import SPACING_MM, STRUCTURES, LabelMap, synthetic_pair
 
 from segtrial.metrics import evaluate_label_maps
 
@@ -47,6 +47,9 @@ IN_TURNS = (
     "igl, pre-cropped",
 )
 SLOW = ("segauge", "monai")
+EXAMPLE = "pancreas"
+EXAMPLE_PEERS = ("igl", "surface-distance", "segauge", "monai")
+KEYS = ("dice", "iou", "hd", "hd95", "hd95_pooled", "assd", "masd", "nsd")
 
 
 def main() -> None:
@@ -55,7 +58,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slow-rounds", type=int, default=1)
     parser.add_argument("--peer-python", default=sys.executable)
-    parser.add_argument("--only", choices=["turns", "files", "edges", "growth"])
+    parser.add_argument("--only", choices=["turns", "files", "edges", "growth", "example"])
     options = parser.parse_args()
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}, numpy {np.__version__}")
     parts: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -63,6 +66,7 @@ def main() -> None:
         "files": whole_processes,
         "edges": edges,
         "growth": growth,
+        "example": example,
     }
     for name, part in parts.items():
         if options.only in (None, name):
@@ -73,10 +77,7 @@ def turns(options: argparse.Namespace) -> None:
     """All methods on the abdomen, in turns."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        reference, prediction = synthetic_pair()
-        np.save(folder / "reference.npy", reference)
-        np.save(folder / "prediction.npy", prediction)
-        (folder / "spacing.json").write_text(json.dumps(SPACING_MM))
+        save_pair(folder, *synthetic_pair())
         taken: dict[str, list[Turn]] = {method: [] for method in (*IN_TURNS, *SLOW)}
         for number in range(options.rounds):
             slow = SLOW if number < options.slow_rounds else ()
@@ -85,7 +86,13 @@ def turns(options: argparse.Namespace) -> None:
     print_turns(taken)
     found = {method: results[0]["found"] for method, results in taken.items() if results}
     print_differences(found)
-    print_example(found, "pancreas")
+
+
+def save_pair(folder: Path, reference: LabelMap, prediction: LabelMap) -> None:
+    """What a turn reads."""
+    np.save(folder / "reference.npy", reference)
+    np.save(folder / "prediction.npy", prediction)
+    (folder / "spacing.json").write_text(json.dumps(SPACING_MM))
 
 
 def turn(method: str, folder: Path, peer_python: str) -> Turn:
@@ -120,14 +127,13 @@ def print_turns(taken: dict[str, list[Turn]]) -> None:
 
 def print_differences(found: dict[str, dict[str, dict[str, float]]]) -> None:
     """Largest relative difference to segtrial of each metric, over all structures."""
-    keys = ("dice", "iou", "hd", "hd95", "hd95_pooled", "assd", "masd", "nsd")
     print("\nlargest relative difference to segtrial, over all structures")
-    print("\n| method | " + " | ".join(keys) + " |\n|" + "---|" * (len(keys) + 1))
+    print("\n| method | " + " | ".join(KEYS) + " |\n|" + "---|" * (len(KEYS) + 1))
     for method, structures in found.items():
         if method.startswith(OURS) or "pre-cropped" in method:
             continue
         cells = []
-        for key in keys:
+        for key in KEYS:
             pairs = [
                 (theirs[key], found[OURS][name][key])
                 for name, theirs in structures.items()
@@ -138,14 +144,31 @@ def print_differences(found: dict[str, dict[str, dict[str, float]]]) -> None:
         print(f"| {method} | " + " | ".join(cells) + " |")
 
 
-def print_example(found: dict[str, dict[str, dict[str, float]]], structure: str) -> None:
-    """What each method says of one structure."""
-    keys = ("dice", "iou", "hd", "hd95", "hd95_pooled", "assd", "masd", "nsd")
-    print(f"\n{structure}\n\n| method | " + " | ".join(keys) + " |\n|" + "---|" * (len(keys) + 1))
-    for method, structures in found.items():
-        values = structures[str(STRUCTURES[structure])]
-        cells = [f"{values[key]:.4f}" if key in values else "" for key in keys]
+def example(options: argparse.Namespace) -> None:
+    """What each method says of one structure: the table of docs/metrics.md."""
+    masks = [label_map == STRUCTURES[EXAMPLE] for label_map in synthetic_pair()]
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        save_pair(folder, *(mask.astype(np.uint8) for mask in cropped((masks[0], masks[1]))))
+        for method in (OURS, *EXAMPLE_PEERS):
+            found[method] = turn(method, folder, options.peer_python)["found"]["1"]
+    print(
+        f"\n{EXAMPLE}: value, and difference to segtrial\n\n| method | " + " | ".join(KEYS) + " |"
+    )
+    print("|" + "---|" * (len(KEYS) + 1))
+    for method, values in found.items():
+        cells = [
+            f"{values[key]:.4f}{difference(values[key], found[OURS][key])}" if key in values else ""
+            for key in KEYS
+        ]
         print(f"| {method} | " + " | ".join(cells) + " |")
+
+
+def difference(value: float, ours: float) -> str:
+    """Difference to segtrial's value in percent, where four digits show one."""
+    share = 100 * (value - ours) / ours
+    return f" ({share:+.1f} %)" if abs(share) >= 0.05 else ""
 
 
 def relative(value: float, reference: float) -> float:
