@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -23,6 +24,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--attempts", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--between-kills", type=int, default=60, help="most attempts between two kills"
+    )
     asked = parser.parse_args()
     base = ensure_base_image(connect(), announce=print).id
     with running_engine(storage="overlay2") as engine, tempfile.TemporaryDirectory() as work:
@@ -32,8 +36,8 @@ def main() -> None:
             attempts=asked.attempts,
             seed=asked.seed,
             engine=engine,
-            longest_s=40,
-            say=print,
+            between_kills=asked.between_kills,
+            say=partial(print, flush=True),
         )
     print(f"attempts {seen.attempts} in {seen.time_s:.0f} s")
     print(f"kills of the evaluator {seen.evaluator_kills}, of the engine {seen.engine_kills}")

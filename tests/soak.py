@@ -13,18 +13,26 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import tiny
 from private_engine import PrivateEngine
+from segtrial.container.owner import LOCK_SUFFIX, runtime_dir
 
 MOODS = [0, 0, 0, 1, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0, 11, 0, 12, 0, 0, 0]
 """Behaviours that take no longer than the container's start."""
+SUBMISSIONS = 4
 _ENGINE_KILLS = 0.15
 """Share of the kills that hit the engine instead of the evaluator."""
+_EARLY_KILLS = 0.25
+"""Share of the kills while the evaluator is still starting, at a moment of `_START_S`."""
+_START_S = 5.0
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,92 +56,181 @@ def soak(
     attempts: int,
     seed: int,
     engine: PrivateEngine,
-    longest_s: float,
+    between_kills: int,
     say: Callable[[str], None],
 ) -> Soaked:
-    """Run at least so many attempts to their end through random kills."""
+    """Run so many attempts to their end through random kills.
+
+    Parameters
+    ----------
+    attempts
+        A multiple of the number of submissions.
+    between_kills
+        Most attempts that become final between two kills. Counted in attempts and not in seconds,
+        so that a slow machine sees as many kills as a quick one, and gets to the end too.
+    """
     started = time.monotonic()
-    chance = random.Random(seed)  # noqa: S311 - moments, not secrets
-    temporary = folder / "tmp"
-    temporary.mkdir()
-    env = {**os.environ, "DOCKER_HOST": engine.address, "TMPDIR": str(temporary)}
-    dataset = tiny.make_dataset(folder / "tiny", MOODS)
-    submissions = [
-        tiny.make_submission(folder / f"m{n}", name=f"m{n}", program=f"{tiny.MOODY}# {n}\n")
-        for n in range(-(-attempts // len(MOODS)))
-    ]
-    words = [
-        *(sys.executable, "-m", "segtrial", "run", *map(str, submissions)),
-        *("--build", "-d", str(dataset), "--store", "s", "-o", "r.json", "--slots", "2"),
-    ]
+    run = _Run(
+        folder=folder,
+        engine=engine,
+        chance=random.Random(seed),  # noqa: S311 - moments, not secrets
+        cases=attempts // SUBMISSIONS,
+        between_kills=between_kills,
+    )
     known: dict[str, str] = {}
-    kills, engine_kills, lost = 0, 0, 0
-    done = False
-    while not done:
-        with subprocess.Popen(
-            words, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        ) as child:
-            try:
-                said = child.communicate(timeout=chance.uniform(1, longest_s))[1]
-                done = child.returncode == 0
-                assert done or child.returncode == 4, said
-            except subprocess.TimeoutExpired:
-                if chance.random() < _ENGINE_KILLS:
-                    engine_kills += 1
-                    engine.end(signal.SIGKILL)
-                    time.sleep(chance.uniform(0, 1))
-                    child.send_signal(signal.SIGKILL)
-                    child.communicate()
-                    engine.start()
-                else:
-                    kills += 1
-                    child.send_signal(signal.SIGKILL)
-                    child.communicate()
-        now = _attempts(folder / "s")
+    lost = 0
+    while not run.ended_by_itself():
+        now = run.final()
         lost += sum(now.get(key) != body for key, body in known.items())
         known = now
-        say(f"{len(known)} of {len(submissions) * len(MOODS)} attempts final, {kills} kills")
+        say(f"{len(known)} of {attempts} attempts final after {run.kills + run.engine_kills} kills")
+    now = run.final()
+    lost += sum(now.get(key) != body for key, body in known.items())
     return Soaked(
-        attempts=len(known),
-        evaluator_kills=kills,
-        engine_kills=engine_kills,
+        attempts=len(now),
+        evaluator_kills=run.kills,
+        engine_kills=run.engine_kills,
         lost=lost,
-        wrong=_wrong(folder, len(submissions)),
-        left_behind=[
-            *_left_behind(folder / "s", engine),
-            *(str(left) for left in temporary.iterdir()),
-        ],
+        wrong=run.wrong(),
+        left_behind=run.left_behind(),
         time_s=time.monotonic() - started,
     )
 
 
-def _attempts(store: Path) -> dict[str, str]:
-    if not (store / "journal.sqlite").exists():
-        return {}
-    db = sqlite3.connect(store / "journal.sqlite")
-    try:
-        return dict(db.execute("SELECT run_key, body FROM attempts").fetchall())
-    except sqlite3.OperationalError:  # killed before the tables were made
-        return {}
-    finally:
-        db.close()
+@dataclass(kw_only=True)
+class _Run:
+    """One command, started again after each kill."""
+
+    folder: Path
+    engine: PrivateEngine
+    chance: random.Random
+    cases: int
+    between_kills: int
+    kills: int = 0
+    engine_kills: int = 0
+    _owners: set[str] = field(default_factory=set)
+    """Names under which the killed evaluators owned containers and mounts."""
+
+    def __post_init__(self) -> None:
+        self._temporary = self.folder / "tmp"
+        self._temporary.mkdir()
+        moods = [MOODS[n % len(MOODS)] for n in range(self.cases)]
+        self._moods = moods
+        dataset = tiny.make_dataset(self.folder / "tiny", moods)
+        submissions = [
+            tiny.make_submission(
+                self.folder / f"m{n}", name=f"m{n}", program=f"{tiny.MOODY}# {n}\n"
+            )
+            for n in range(SUBMISSIONS)
+        ]
+        # One more than there are processors: such slots lock none, so others can run beside.
+        slots = str((os.cpu_count() or 1) + 1)
+        self._command = [
+            *(sys.executable, "-m", "segtrial", "run", *map(str, submissions)),
+            *("--build", "-d", str(dataset), "--store", "s", "-o", "r.json", "--slots", slots),
+        ]
+
+    def ended_by_itself(self) -> bool:
+        """Start the command and kill it, or its engine; True when it was done before."""
+        env = {
+            **os.environ,
+            "DOCKER_HOST": self.engine.address,
+            "TMPDIR": str(self._temporary),
+        }
+        with (
+            tempfile.TemporaryFile(mode="w+") as said,
+            subprocess.Popen(
+                self._command, cwd=self.folder, env=env, stdout=subprocess.DEVNULL, stderr=said
+            ) as child,
+        ):
+            if not self._moment_comes(child):
+                said.seek(0)
+                assert child.returncode in (0, 4), said.read()
+                return child.returncode == 0
+            self._owners |= owners_of(child.pid)
+            if self.chance.random() < _ENGINE_KILLS:
+                self.engine_kills += 1
+                self.engine.end(signal.SIGKILL)
+                time.sleep(self.chance.uniform(0, 1))
+                self._owners |= owners_of(child.pid)
+                child.kill()
+                child.wait()
+                self.engine.start()
+            else:
+                self.kills += 1
+                child.kill()
+        return False
+
+    def _moment_comes(self, child: subprocess.Popen[bytes]) -> bool:
+        """Wait for the moment to kill; False when the command ended before."""
+        if self.chance.random() < _EARLY_KILLS:
+            wanted, within_s = None, self.chance.uniform(0, _START_S)
+        else:
+            wanted = self._count() + self.chance.randint(1, self.between_kills)
+            within_s = float("inf")
+        deadline = time.monotonic() + within_s
+        while child.poll() is None:
+            if time.monotonic() > deadline or (wanted and self._count() >= wanted):
+                # Not always at the instant at which an attempt has just become final.
+                time.sleep(self.chance.uniform(0, 0.5))
+                return child.poll() is None
+            time.sleep(_LOOK_S)
+        return False
+
+    def final(self) -> dict[str, str]:
+        """Every final attempt as the journal holds it now, by run key."""
+        return dict(self._read("SELECT run_key, body FROM attempts"))
+
+    def _count(self) -> int:
+        return next((row[0] for row in self._read("SELECT count(*) FROM attempts")), 0)
+
+    def _read(self, sql: str) -> list[Any]:
+        journal = self.folder / "s" / "journal.sqlite"
+        if not journal.exists():
+            return []
+        db = sqlite3.connect(journal, timeout=60)
+        try:
+            return db.execute(sql).fetchall()
+        except sqlite3.OperationalError:  # killed before the tables were made
+            return []
+        finally:
+            db.close()
+
+    def wrong(self) -> int:
+        """Records of the results whose outcome is not what the program does."""
+        records = json.loads((self.folder / "r.json").read_text())["records"]
+        seen = sorted((r["submission"], r["outcome"]) for r in records if r["structure"] == "liver")
+        expected = sorted(
+            (f"m{n}", tiny.MOODS[mood]) for n in range(SUBMISSIONS) for mood in self._moods
+        )
+        return sum(a != b for a, b in zip(seen, expected, strict=True))
+
+    def left_behind(self) -> list[str]:
+        """Whatever of the run can still be found."""
+        found = [f"container {name}" for name in self.engine.docker("ps", "--all", "--quiet")]
+        found += [f"volume {name}" for name in self.engine.docker("volume", "ls", "--quiet")]
+        found += [f"process {pid}" for pid in processes_in(self.folder)]
+        found += [
+            str(path) for part in ("s/owners", "s/tmp", "tmp") for path in _in(self.folder / part)
+        ]
+        return found + [str(path) for path in _in(runtime_dir()) if path.stem in self._owners]
 
 
-def _wrong(folder: Path, submissions: int) -> int:
-    records = json.loads((folder / "r.json").read_text())["records"]
-    seen = sorted((r["submission"], r["outcome"]) for r in records if r["structure"] == "liver")
-    expected = sorted((f"m{n}", tiny.MOODS[mood]) for n in range(submissions) for mood in MOODS)
-    return sum(a != b for a, b in zip(seen, expected, strict=True))
+def _in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
 
 
-def _left_behind(store: Path, engine: PrivateEngine) -> list[str]:
-    found = [f"container {name}" for name in engine.docker("ps", "--all", "--quiet")]
-    found += [f"volume {name}" for name in engine.docker("volume", "ls", "--quiet")]
-    found += [f"process {pid}" for pid in processes_in(store.parent)]
-    found += [str(path) for part in ("owners", "tmp") for path in (store / part).iterdir()]
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    found += [line.split()[1] for line in mounts if line.split()[1].startswith("/run/segtrial/")]
-    return found
+def owners_of(pid: int) -> set[str]:
+    """Names under which a running process owns containers: the lock files that it holds open."""
+    names = set()
+    for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            target = descriptor.readlink()
+        except OSError:  # closed, or ended, while we looked
+            continue
+        if target.parent == runtime_dir() and target.suffix == LOCK_SUFFIX:
+            names.add(target.stem)
+    return names
 
 
 def processes_in(folder: Path) -> list[str]:

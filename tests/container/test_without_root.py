@@ -33,7 +33,7 @@ PROGRAM = """
     case.mkdir()
     (case / "request.json").write_text("{}")
     program = (
-        "import time; time.sleep(1); "
+        "import time; time.sleep(2); "
         "open('/output/segmentation.nii.gz', 'w').write(open('/input/request.json').read())"
     )
     with open_sandbox() as box:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import secrets
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from containers import Bench, MakeImage
+from intake import archives
+from segtrial.container import engine_images
 from segtrial.container.failure import classify
 from segtrial.container.image_facts import ImageFacts
+from segtrial.container.intake import take_in
 from segtrial.container.observation import Observation
 from segtrial.container.run import run_attempt
 from segtrial.contracts.limits import Relaxations
+from segtrial.contracts.submission import ImageSource, Submission
 from segtrial.errors import SubmissionError
 
 pytestmark = pytest.mark.docker
@@ -238,3 +244,45 @@ def test_run_attempt_never_pulls(bench: Bench) -> None:
     assert seen.trouble is not None
     assert seen.trouble.step == "create"
     assert classify(seen).fault == "platform"
+
+
+def test_an_archive_cannot_take_a_tag_that_belongs_to_somebody_else(
+    bench: Bench, tmp_path: Path
+) -> None:
+    engine = bench.sandbox.engine
+    name = f"segtrial-test/victim-{secrets.token_hex(4)}"
+    victim, thief = (
+        archives.image({"Labels": {"test": secrets.token_hex(8)}, "Entrypoint": ["/x"]})
+        for _ in range(2)
+    )
+    made = [take_in_archive(bench, tmp_path, archives.pack(archives.docker_24(victim)))]
+    engine.api.tag(made[0], name, "1")
+    try:
+        for layout in (archives.docker_24, archives.docker_25, archives.oci):
+            data = archives.pack(layout(thief, tags=[f"{name}:1", f"{name}:2"]))
+            made.append(take_in_archive(bench, tmp_path, data))
+            owner = engine_images.find(engine, f"{name}:1")
+            assert owner is not None
+            assert owner["Id"] == made[0] != made[-1]
+            assert engine_images.find(engine, f"{name}:2") is None
+            assert engine_images.release(engine, made[-1])
+    finally:
+        engine.remove_image(f"{name}:1")
+        for image in made:
+            engine.remove_image(image)
+
+
+def take_in_archive(bench: Bench, folder: Path, data: bytes) -> str:
+    """Id of the image that came in from an archive."""
+    (folder / "image.tar").write_bytes(data)
+    submission = Submission(
+        schema_version="segtrial/1",
+        id="stranger",
+        name="Stranger",
+        version="1",
+        authors=("A. Stranger",),
+        licence="MIT",
+        image=ImageSource(archive="image.tar"),
+        labels={1: "liver"},
+    )
+    return take_in(bench.sandbox.engine, submission, folder).image_id

@@ -39,7 +39,7 @@ def test_a_fork_bomb_ends_at_the_deadline(bench: Bench) -> None:
     )
 
     assert classify(seen).outcome == "failed: timeout"
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30
 
 
 def test_processes_are_counted(bench: Bench) -> None:

@@ -97,25 +97,6 @@ def test_layout_and_compression_of_an_archive_do_not_change_the_image(
     assert ids == {image.config_digest}
 
 
-def test_an_archive_cannot_take_a_name_that_belongs_to_somebody_else(
-    engine: Engine, tmp_path: Path, throw_away: list[str]
-) -> None:
-    victim = from_archive(engine, tmp_path, pack(docker_24(an_image())), throw_away)
-    name = f"segtrial-test/victim-{secrets.token_hex(4)}"
-    throw_away.append(f"{name}:1")
-    engine.api.tag(victim.image_id, name, "1")
-    thief = an_image()
-    wanted = [f"{name}:1", f"{name}:2"]
-    for data in (pack(docker_24(thief, tags=wanted)), pack(oci(thief, tags=wanted))):
-        intake = from_archive(engine, tmp_path, data, throw_away)
-        assert intake.image_id == thief.config_digest
-        owner = engine_images.find(engine, f"{name}:1")
-        assert owner is not None
-        assert owner["Id"] == victim.image_id
-        assert engine_images.find(engine, f"{name}:2") is None
-        engine_images.release(engine, intake.image_id)
-
-
 def test_an_image_for_another_architecture_never_reaches_the_engine(
     engine: Engine, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import tiny
 from containers import base_image, sandbox
 from evaluate_command import Evaluate, evaluate_in
+from private_engine import PrivateEngine, can_start, running_engine
+from segtrial.container.base_image import BASE_TAG
 
 __all__ = ["base_image", "sandbox"]
 
@@ -30,3 +33,13 @@ def dataset(tmp_path: Path) -> Path:
 def threshold(tmp_path: Path) -> Path:
     """A submission that answers every case perfectly."""
     return tiny.make_submission(tmp_path / "threshold", name="threshold", program=tiny.THRESHOLD)
+
+
+@pytest.fixture(scope="session")
+def own_engine(base_image: str) -> Iterator[PrivateEngine]:
+    """An engine to be killed and started again; whoever does so leaves it running."""
+    if not can_start():
+        pytest.skip("only root can start an engine to kill it")
+    with running_engine(storage="overlay2") as engine:
+        engine.load(base_image, tag=BASE_TAG)
+        yield engine

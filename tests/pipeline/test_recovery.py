@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import tiny
 from evaluate_command import Evaluate
-from private_engine import can_start, running_engine
+from private_engine import PrivateEngine
 from segtrial.container.base_image import BASE_TAG
 
 pytestmark = pytest.mark.docker
@@ -172,37 +173,83 @@ def test_no_engine_is_platform_trouble(evaluate: Evaluate, dataset: Path, thresh
     assert "/nowhere/docker.sock" in done.stderr
 
 
-@pytest.mark.skipif(not can_start(), reason="only root can start an engine to stop it")
 def test_an_engine_that_stops_in_the_middle_loses_nothing(
-    evaluate: Evaluate, base_image: str, tmp_path: Path
+    evaluate: Evaluate, own_engine: PrivateEngine, tmp_path: Path
 ) -> None:
-    dataset = tiny.make_dataset(tmp_path / "tiny", [0, 0, 2, 2, 0, 0])
-    moody = tiny.make_submission(tmp_path / "moody", name="moody", program=tiny.MOODY)
-    words = ("run", moody, "--build", "-d", dataset, "--store", "s", "-o", "r.json")
-    with running_engine(storage="overlay2") as engine:
-        engine.load(base_image, tag=BASE_TAG)
-        env = {"DOCKER_HOST": engine.address}
-        with subprocess.Popen(
-            [sys.executable, "-m", "segtrial", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-        ) as child:
-            assert child.stderr is not None
-            for line in child.stderr:
-                if "1/6" in line:
-                    break
-            engine.end(signal.SIGKILL)
-            said = child.stderr.read()
-            code = child.wait(timeout=120)
-        engine.start()
-        status = json.loads(evaluate("status", "s", "--json").stdout)
-        again = evaluate(*words, env=env)
+    words = run_of_six(tmp_path)
+    env = {"DOCKER_HOST": own_engine.address}
+    with started_and_past_the_first(words, env, tmp_path) as child:
+        own_engine.end(signal.SIGKILL)
+        said = child.communicate(timeout=240)[1]
+    own_engine.start()
+    status = json.loads(evaluate("status", "s", "--json").stdout)
+    again = evaluate(*words, "--images-gib", "0", env=env)
 
-    assert code == 4, said
+    assert child.returncode == 4, said
     assert "Traceback" not in said
     assert "run the same command again" in said
     assert status[0]["final"] >= 1
     assert again.returncode == 0, again.stderr
+    assert "to save disk" in again.stderr
+    assert own_engine.docker("image", "ls", "--quiet", "segtrial/taken-in") == []
+    assert BASE_TAG in own_engine.docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
+
+
+def test_after_a_power_cut_the_next_start_goes_on_and_cleans_up(
+    evaluate: Evaluate, own_engine: PrivateEngine, tmp_path: Path
+) -> None:
+    """Evaluator and engine die at once, and the folder of locks is empty as after a reboot."""
+    words = run_of_six(tmp_path)
+    env = {"DOCKER_HOST": own_engine.address}
+    with started_and_past_the_first(words, env, tmp_path) as child:
+        child.kill()
+        own_engine.end(signal.SIGKILL)
+    own_engine.start()
+    assert own_engine.docker("ps", "--all", "--quiet") != []
+    rebooted = subprocess.run(
+        [*REBOOTED, sys.executable, "-m", "segtrial", *words],
+        cwd=tmp_path,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert rebooted.returncode == 0, rebooted.stderr
+    assert own_engine.docker("ps", "--all", "--quiet") == []
+    assert own_engine.docker("volume", "ls", "--quiet") == []
+    outcomes = [r["outcome"] for r in json.loads((tmp_path / "r.json").read_text())["records"]]
+    assert sorted(set(outcomes)) == ["failed: timeout", "ok"]
+    # The same command in the old world: nothing is left to do but to sweep what the kill left.
+    assert evaluate(*words, env=env).returncode == 0
+
+
+EMPTY_RUN = "mount -t tmpfs -o mode=0700 tmpfs /run/segtrial"
+REBOOTED = ("unshare", "--mount", "sh", "-c", f'{EMPTY_RUN} && exec "$@"', "sh")
+
+
+def run_of_six(folder: Path) -> tuple[str, ...]:
+    dataset = tiny.make_dataset(folder / "tiny", [0, 0, 2, 2, 0, 0])
+    moody = tiny.make_submission(folder / "moody", name="moody", program=tiny.MOODY)
+    return ("run", str(moody), "--build", "-d", str(dataset), "--store", "s", "-o", "r.json")
+
+
+@contextmanager
+def started_and_past_the_first(
+    words: tuple[str, ...], env: dict[str, str], folder: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """The command, running, with its first case final."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "segtrial", *words],
+        cwd=folder,
+        env={**os.environ, **env},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if "1/6" in line:
+                break
+        yield child

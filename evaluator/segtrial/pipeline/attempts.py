@@ -86,46 +86,58 @@ class AttemptRunner:
     def run(self, job: Job) -> Attempt:
         """Run one case until its outcome is final, or not to be had on this platform now.
 
+        Each try takes a slot of its own: after a fault of the platform the slot is looked at, and
+        if it is broken the case goes on elsewhere.
+
         Returns
         -------
         Attempt
             Final and in the journal, unless its outcome is ``not_run``.
+
+        Raises
+        ------
+        PlatformError
+            Every slot is broken.
         """
         with self._staged(job) as folder:
-            slot = self.slots.get()
-            suspect = True
-            try:
-                used = slot if self.with_gpu else replace(slot, gpu_uuid=None, gpu_model=None)
-                attempt = self._tries(job, folder, used)
-                suspect = attempt.outcome == "not_run: platform"
-                return attempt
-            finally:
-                self.slots.put(slot, suspect=suspect)
-
-    def _tries(self, job: Job, folder: Path, slot: Slot) -> Attempt:
-        tries = 0
-        while True:
-            tries += 1
-            output = self.store.owner.tmp / f"{secrets.token_hex(8)}.out"
-            seen = run_attempt(
-                self.sandbox, self._spec(folder, slot), output_to=output, stop=self.stop
-            )
-            verdict = classify(seen)
-            if verdict.retry == "with_back_off" and tries <= len(_BACK_OFF_S):
+            tries = 0
+            while True:
+                tries += 1
+                output = self.store.owner.tmp / f"{secrets.token_hex(8)}.out"
+                seen, verdict = self._try(folder, output)
+                if not self._again(job, verdict, tries):
+                    break
                 output.unlink(missing_ok=True)
-                if self.stop.wait(_BACK_OFF_S[tries - 1]):
-                    return self._attempt(job, verdict, seen, tries=tries)
-                # What a dead owner left running may be what this attempt failed for.
-                with suppress(EngineError):
-                    self.sandbox.reap()
-                continue
-            if verdict.retry == "once" and job.case not in self._ambiguous:
-                output.unlink(missing_ok=True)
-                self._ambiguous.add(job.case)
-                continue
-            if self.on_log is not None:
+            if self.on_log is not None and verdict.outcome != "not_run: pending":
                 self.on_log(seen)
             return self._record(job, verdict, seen, output=output, tries=tries)
+
+    def _try(self, folder: Path, output: Path) -> tuple[Observation, Verdict]:
+        slot = self.slots.get()
+        suspect = True
+        try:
+            used = slot if self.with_gpu else replace(slot, gpu_uuid=None, gpu_model=None)
+            spec = self._spec(folder, used)
+            seen = run_attempt(self.sandbox, spec, output_to=output, stop=self.stop)
+            verdict = classify(seen)
+            suspect = verdict.outcome == "not_run: platform"
+            return seen, verdict
+        finally:
+            self.slots.put(slot, suspect=suspect)
+
+    def _again(self, job: Job, verdict: Verdict, tries: int) -> bool:
+        """Whether the case is to be tried once more; waits where it is."""
+        if verdict.retry == "with_back_off" and tries <= len(_BACK_OFF_S):
+            if self.stop.wait(_BACK_OFF_S[tries - 1]):
+                return False
+            # What a dead owner left running may be what this try failed for.
+            with suppress(EngineError):
+                self.sandbox.reap()
+            return True
+        if verdict.retry == "once" and job.case not in self._ambiguous:
+            self._ambiguous.add(job.case)
+            return True
+        return False
 
     def _record(
         self, job: Job, verdict: Verdict, seen: Observation, *, output: Path, tries: int
