@@ -113,6 +113,18 @@ def test_a_negative_label_is_found_when_all_labels_are_asked_for() -> None:
         evaluate_label_maps(MAP, np.full_like(MAP, -7, dtype=np.int8), spacing_mm=(1, 1, 1))
 
 
+def test_a_label_above_all_ids_is_found_when_all_labels_are_asked_for() -> None:
+    beyond = np.full_like(MAP, 2**63, dtype=np.uint64)
+    with pytest.raises(MetricInputError, match="reference has voxels of label 9223372036854775808"):
+        evaluate_label_maps(beyond, MAP, spacing_mm=(1, 1, 1))
+
+
+def test_one_tolerance_and_one_percentile_need_no_sequence() -> None:
+    full = np.ones_like(MAP)
+    one = evaluate_label_maps(full, full, spacing_mm=(1, 1, 1), tolerances_mm=3, percentiles=50)
+    assert {"nsd", "hd50"} <= set(one["1"].values)
+
+
 def test_a_label_that_only_one_array_can_hold_is_no_error() -> None:
     reference = MAP.astype(np.uint16)
     reference[1, 1, 1] = 300

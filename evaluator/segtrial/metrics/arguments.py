@@ -85,6 +85,15 @@ def negative_label_error(label: int, role: str) -> MetricInputError:
     )
 
 
+def check_found_labels(labels: Collection[int], role: str) -> None:
+    """Refuse voxel values that no label id can be."""
+    if labels and max(labels) > MAX_LABEL:
+        raise MetricInputError(
+            f"The {role} has voxels of label {max(labels)}; label ids go up to {MAX_LABEL}. Was a "
+            "signed label map read as unsigned?"
+        )
+
+
 def check_spacing(spacing_mm: object, dimensions: int) -> tuple[float, ...]:
     """Voxel spacing in mm, one positive number for each axis."""
     numbers = _reals(spacing_mm, "spacing_mm")
@@ -108,7 +117,9 @@ def check_spacing(spacing_mm: object, dimensions: int) -> tuple[float, ...]:
 
 def check_percentiles(percentiles: object) -> tuple[float, ...]:
     """Percentiles for HDp, each above 0 and at most 100."""
-    numbers = _reals(percentiles, "percentiles")
+    numbers = _reals(
+        (percentiles,) if isinstance(percentiles, Real) else percentiles, "percentiles"
+    )
     if not all(0 < number <= 100 for number in numbers):  # noqa: PLR2004
         raise MetricInputError(f"percentiles is {numbers}; each is above 0 and at most 100.")
     _check_distinct(numbers, "percentiles")
@@ -133,7 +144,7 @@ def structure_requests(
     structures: Mapping[str, LabelIds],
     prediction_structures: Mapping[str, LabelIds] | None,
     *,
-    tolerances_mm: Sequence[float] | Mapping[str, float | Sequence[float]],
+    tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]],
     boundary_width_mm: float | None,
     largest_label: int,
     ignored: Collection[int] = (),
@@ -241,7 +252,7 @@ def label_ids(asked: object, where: str, *, largest: int = MAX_LABEL) -> tuple[i
 
 
 def _tolerances(
-    tolerances_mm: Sequence[float] | Mapping[str, float | Sequence[float]], name: str
+    tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]], name: str
 ) -> tuple[float, ...]:
     given: object = tolerances_mm
     where = "tolerances_mm"

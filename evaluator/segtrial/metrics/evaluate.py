@@ -14,6 +14,7 @@ from segtrial.metrics.arguments import (
     MAX_LABEL,
     LabelIds,
     LabelMap,
+    check_found_labels,
     check_ignored,
     check_label_maps,
     check_no_negative_label,
@@ -43,8 +44,8 @@ def evaluate_label_maps(
     spacing_mm: Sequence[float],
     structures: Mapping[str, LabelIds] | None = None,
     prediction_structures: Mapping[str, LabelIds] | None = None,
-    tolerances_mm: Sequence[float] | Mapping[str, float | Sequence[float]] = (2.0,),
-    percentiles: Sequence[float] = (95.0,),
+    tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]] = (2.0,),
+    percentiles: float | Sequence[float] = (95.0,),
     boundary_width_mm: float | None = None,
     ignore_labels: int | Sequence[int] = (),
     directed: bool = False,
@@ -65,10 +66,10 @@ def evaluate_label_maps(
     prediction_structures : mapping of str to int or sequence of int, optional
         Label ids of the same structures in the prediction, where they differ; an empty sequence
         for a structure that the prediction has no label for. None: the ids of `structures`.
-    tolerances_mm : sequence of float, or mapping of str to float or sequence of float
+    tolerances_mm : float or sequence of float, or mapping of str to either
         Tolerances of NSD in mm for all structures, or for each structure by name (2 mm where the
         mapping has none). The first is ``nsd``, a further one at 3 mm is ``nsd_3mm``.
-    percentiles : sequence of float in (0, 100]
+    percentiles : float or sequence of float, in (0, 100]
         Percentiles of HDp; 95 gives ``hd95`` and ``hd95_pooled``.
     boundary_width_mm : float, optional
         Width of the band of boundary IoU in mm. None: the structure's first tolerance (2 mm when
@@ -219,10 +220,12 @@ def _labels_found(
     found: set[int] = set()
     for label_map, role in ((reference, "reference"), (prediction, "prediction")):
         if native.is_available():
-            found.update(native.labels_found(label_map, role, threads=threads))
+            labels = native.labels_found(label_map, role, threads=threads)
         else:
             check_no_negative_label(label_map, role)
-            found.update(int(label) for label in np.unique(label_map))
+            labels = [int(label) for label in np.unique(label_map)]
+        check_found_labels(labels, role)
+        found.update(labels)
     return {str(label): label for label in sorted(found - {0, *ignored})}
 
 
