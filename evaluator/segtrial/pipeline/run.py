@@ -135,7 +135,6 @@ def run_submission(
     for finding in intake.findings:
         watcher.step(f"{manifest.id}: {finding.action}: {finding}")
     recorded = track_body(dataset, track)
-    store.journal.set_track(track, recorded.to_json())
     gpu_model = host.gpu_model(manifest)
     labels = scored_labels(manifest, recorded, may_be_none=options.may_score_nothing)
     entry = make_entry(
@@ -161,6 +160,7 @@ def run_submission(
         },
     )
     entry = entry.replace(environment=describe_host(host.sandbox, host.slots, runtime=host.runtime))
+    store.journal.set_track(track, recorded.to_json())
     entry_id = store.journal.set_entry(
         track, submission=manifest.id, identity=entry_identity(entry), body=entry.to_json()
     )
