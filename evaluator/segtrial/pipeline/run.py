@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from segtrial.container.base_image import ensure_base_image
 from segtrial.container.engine_images import held
@@ -50,6 +50,7 @@ _PLATFORM_FAILURES = 3
 """Cases in a row that the platform could not run, after which it is not asked again."""
 _POLL_S = 0.2
 _S_PER_H = 3600.0
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,56 +247,83 @@ class _Run:
     def go(
         self, runner: AttemptRunner, *, slots: int, processes: int, budget_h: float | None
     ) -> None:
-        scorer = Scorer(processes)
         self._budget_h = budget_h
-        # More threads than slots: cases are staged and scored while every slot is busy.
-        pool = ThreadPoolExecutor(max_workers=slots + processes + 1)
+        scorer = Scorer(processes)
+        # More threads than slots: cases are staged, or wait to be tried again, beside busy slots.
+        pool = ThreadPoolExecutor(max_workers=2 * slots)
+        # Threads of their own wait for scores, so that however slow scoring is no slot waits too.
+        finishing = ThreadPoolExecutor(max_workers=processes + 1)
+        self._finisher = finishing
         try:
-            waiting = self._take_up(scorer, self._entry.order)
+            waiting, begun = self._take_up(scorer, self._entry.order)
             while waiting:
-                for group in _canary_first(waiting):
-                    begun = {pool.submit(self._one, runner, scorer, case): case for case in group}
-                    self._await(begun)
+                is_new = len(waiting) == len(self._entry.order)
+                for group in _canary_first(waiting) if is_new else [waiting]:
+                    running = {pool.submit(self._one, runner, scorer, c): c for c in group}
+                    for future, case in running.items():
+                        finished = self._await(future, case)
+                        if finished is not None:
+                            begun[finished] = case
+                    if len(group) == 1:
+                        self._await_all(begun)
                 # Another process on this store has the rest; it ends, or dies and leaves them.
                 elsewhere, self._elsewhere = sorted(self._elsewhere), set()
+                waiting = []
                 if elsewhere and not self._stop.wait(_POLL_S):
-                    waiting = self._take_up(scorer, tuple(elsewhere))
-                else:
-                    waiting = []
+                    waiting, more = self._take_up(scorer, tuple(elsewhere))
+                    begun |= more
+            self._await_all(begun)
         except BaseException:
             self._stop.set()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+            finishing.shutdown(wait=False, cancel_futures=True)
             scorer.close()
+            finishing.shutdown(wait=True)
         self._demand_complete()
 
-    def _take_up(self, scorer: Scorer, cases: tuple[str, ...]) -> list[str]:
-        """Score what was run and not yet scored; return the cases that are still to be run."""
+    def _take_up(
+        self, scorer: Scorer, cases: tuple[str, ...]
+    ) -> tuple[list[str], dict[Future[None], str]]:
+        """Begin to score what was run and not yet scored; and the cases that are still to be run.
+
+        Returns
+        -------
+        tuple of list and dict
+            Cases to run; what is being finished, with its case.
+        """
         final = self._store.journal.attempts({self._entry.run_keys[case] for case in cases})
         to_run = []
-        waiting = []
+        begun = {}
         for case in cases:
             attempt = final.get(self._entry.run_keys[case])
             if attempt is None:
                 to_run.append(case)
-            else:
-                waiting.append((case, attempt, self._begin_scoring(scorer, attempt, case)))
-        for case, attempt, scoring in waiting:
-            self._finish(scorer, case, attempt, scoring, kept=True)
-        return to_run
+                continue
+            self._count_time(attempt)
+            scoring = self._begin_scoring(scorer, attempt, case)
+            if scoring is not None and scoring[1] is not None:
+                later = self._finisher.submit(
+                    self._finish, scorer, case, attempt, scoring, kept=True
+                )
+                begun[later] = case
+            else:  # at once: the breaker has to know it before anything is run
+                self._finish(scorer, case, attempt, scoring, kept=True)
+        return to_run, begun
 
-    def _one(self, runner: AttemptRunner, scorer: Scorer, case: str) -> None:
+    def _one(self, runner: AttemptRunner, scorer: Scorer, case: str) -> Future[None] | None:
+        """Run one case, and hand its output on to be scored."""
         key = self._entry.run_keys[case]
         if self._is_over():
-            return
+            return None
         if not self._claimed(key):
             self._elsewhere.add(case)
-            return
+            return None
         try:
             if self._store.journal.attempts({key}):
                 self._elsewhere.add(case)  # became final while we waited for our turn
-                return
+                return None
             job = Job(
                 case=case,
                 opaque_id=self._entry.opaque[case],
@@ -306,9 +334,16 @@ class _Run:
         finally:
             self._store.journal.release(key, self._store.owner.id)
         if attempt.outcome == "not_run: pending":
-            return
+            return None
         self._note_platform(attempt)
-        self._finish(scorer, case, attempt, self._begin_scoring(scorer, attempt, case), kept=False)
+        self._count_time(attempt)
+        scoring = self._begin_scoring(scorer, attempt, case)
+        return self._finisher.submit(self._finish, scorer, case, attempt, scoring, kept=False)
+
+    def _count_time(self, attempt: Attempt) -> None:
+        if not attempt.outcome.startswith("not_run"):
+            with self._lock:
+                self._used_s += attempt.measured.time_s or 0.0
 
     def _begin_scoring(
         self, scorer: Scorer, attempt: Attempt, case: str
@@ -345,8 +380,6 @@ class _Run:
             outcome, reason = body["outcome"], body["reason"] or reason
         with self._lock:
             self._outcomes[case] = outcome
-            if not attempt.outcome.startswith("not_run"):
-                self._used_s += attempt.measured.time_s or 0.0
             done = len(self._outcomes)
         self._watcher.case(
             CaseDone(
@@ -387,18 +420,23 @@ class _Run:
             self._platform_in_a_row = self._platform_in_a_row + 1 if failed else 0
             self._platform_reason = attempt.reason if failed else self._platform_reason
 
-    def _await(self, futures: dict[Future[None], str]) -> None:
-        """Wait for every future, looking up often enough for Ctrl-C to be served."""
+    def _await_all(self, futures: dict[Future[None], str]) -> None:
+        """Wait for scores; a stop does not, and the next start scores what is missing."""
         for future, case in futures.items():
-            while True:
-                try:
-                    future.result(timeout=_POLL_S)
-                except TimeoutError:
-                    continue
-                except PlatformError as error:
-                    error.add_note(f"submission {self._entry.manifest.id}, case {case}")
-                    raise
-                break
+            if self._stop.is_set():
+                return
+            self._await(future, case)
+        futures.clear()
+
+    def _await(self, future: Future[_T], case: str) -> _T:
+        """Wait for a future, looking up often enough for Ctrl-C to be served."""
+        while not wait((future,), timeout=_POLL_S).done:
+            pass
+        try:
+            return future.result()
+        except PlatformError as error:
+            error.add_note(f"submission {self._entry.manifest.id}, case {case}")
+            raise
 
     def _demand_complete(self) -> None:
         if self._stop.is_set():
