@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from segtrial.statistics.settings import AnalysisSettings
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_UNNAMED = re.compile(r"(__index_level_\d+__|Unnamed: \d+)?")
+"""A column without a name, also as pandas writes one (the numbers of its rows): not read."""
 _MAX_FIELD = 10_000
 """Characters in a cell; a longer one is a quote that was never closed."""
 
@@ -97,7 +100,11 @@ def read_rows(path: Path, *, required: Sequence[str], drop: Sequence[str] = ()) 
     rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     columns = next(rows)
     _check_columns(path, columns, required, drop)
-    kept = [(index, name) for index, name in enumerate(columns) if name not in drop]
+    kept = [
+        (index, name)
+        for index, name in enumerate(columns)
+        if name not in drop and not _UNNAMED.fullmatch(name)
+    ]
     for number, cells in enumerate(rows, start=2):
         if not any(cell.strip() for cell in cells):
             continue
@@ -123,7 +130,7 @@ def _check_columns(
             f"There is no column {unknown[0]!r} in {path} to drop.{nearest(unknown[0], columns)}"
         )
     try:
-        check_columns(columns, required=required)
+        check_columns([name for name in columns if not _UNNAMED.fullmatch(name)], required=required)
     except ResultsError as error:
         error.add_note(f"file {path}")
         raise

@@ -166,6 +166,13 @@ def test_a_submission_that_failed_everywhere_is_ranked_last_with_its_rate() -> N
                 assert row["mean_capped"] == 500.0
 
 
+def test_an_overlap_near_zero_is_flagged_and_ranked_all_the_same() -> None:
+    results = change(trial(), lambda r: r.submission == "model-0", metrics={"dice": 0.02})
+    ranking = analysis(results)["kidney"]["dice"]["ranking"]
+    assert [row.get("near_zero") for row in ranking] == [None, None, True]
+    assert ranking[-1]["submission"] == "model-0"
+
+
 def test_among_equals_whoever_answered_stands_before_whoever_failed() -> None:
     wrong = change(trial(submissions=2), lambda _: True, metrics={"dice": 0.0})
     results = change(wrong, lambda r: r.submission == "model-0", outcome="failed: crash")

@@ -13,7 +13,13 @@ from statsmodels.stats.weightstats import ttost_paired
 from segtrial.statistics.comparison import differences, equivalence_p, holm
 from segtrial.statistics.exact import quantise
 from segtrial.statistics.settings import AnalysisSettings
-from segtrial.statistics.signflip import flipped_sums, generators, pairs, sign_flip_tests
+from segtrial.statistics.signflip import (
+    decidable,
+    flipped_sums,
+    generators,
+    pairs,
+    sign_flip_tests,
+)
 from segtrial.statistics.weights import Stream, flip_codes
 from trial_scores import family_of
 
@@ -108,6 +114,31 @@ def test_a_submission_whose_failures_have_no_value_is_separated_from_nobody() ->
     codes = flip_codes(Stream(1), patients=20, bits=generators(settings))
     p = sign_flip_tests([unknown], codes, settings)[0].p
     assert p.tolist() == [1.0, 1 / 1024, 1.0]
+
+
+def test_very_many_submissions_can_still_be_separated() -> None:
+    values = np.clip(scores(40, 60) - np.linspace(0, 0.2, 40)[:, None], 0, 1)
+    settings = AnalysisSettings(flips=999)
+    codes = flip_codes(Stream(2), patients=60, bits=generators(settings))
+    test = sign_flip_tests([family_of(values)], codes, settings)[0]
+    adjusted = holm(test.p)
+    assert 780 / 1024 > 0.05  # what the smallest ratio would be after Holm
+    assert (adjusted <= 0.05).mean() > 0.3
+    assert decidable(60, 780, settings)
+    ratios = test.reached / test.patterns
+    assert (test.p <= ratios).all()
+    assert (test.p[test.reached > 1] == ratios[test.reached > 1]).all()
+
+
+def test_the_bound_lies_above_the_share_of_all_patterns() -> None:
+    values = np.clip(scores(30, 14) - np.linspace(0, 0.4, 30)[:, None], 0, 1)
+    settings = AnalysisSettings(flips=999, exact_flips_up_to=0)
+    codes = flip_codes(Stream(2), patients=14, bits=generators(settings))
+    test = sign_flip_tests([family_of(values)], codes, settings)[0]
+    assert test.bound is not None
+    assert (test.bound >= p_values(values, exact_up_to=16)).all()
+    few = sign_flip_tests([family_of(values[:3])], codes, settings)[0]
+    assert few.bound is None
 
 
 @pytest.mark.parametrize("seed", range(5))

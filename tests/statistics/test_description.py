@@ -29,8 +29,8 @@ from segtrial.statistics.scores import TrackScores
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import decidable
 from segtrial.statistics.stability import leave_one_out, sums_without_each, tau_b
-from segtrial.statistics.subgroups import STRUCTURE_SIZE
-from segtrial.statistics.weights import Stream, bootstrap_counts, stream_for
+from segtrial.statistics.subgroups import STRUCTURE_SIZE, _Sequential, _tests
+from segtrial.statistics.weights import Stream, bootstrap_counts, permutations, stream_for
 from trial_scores import FAST, change, family_of, trial
 
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
@@ -229,6 +229,72 @@ def test_interaction_p_values_are_uniform_without_an_interaction() -> None:
         slices = analyse_results(results).analysis["kidney"]["dice"]["slices"]
         p += [slices[name]["interaction"]["p"] for name in ("sex", "site")]
     assert stats.kstest(p, "uniform").pvalue > 0.005
+
+
+def test_a_small_level_that_scatters_widely_is_not_an_interaction() -> None:
+    random = np.random.default_rng(8)
+    labels = np.repeat(["rare", "usual"], [15, 85])
+    scatter = np.where(labels == "rare", 0.1, 0.02)
+    settings_ = AnalysisSettings(permutations=999)
+    found = 0
+    for seed in range(150):
+        family = family_of(0.7 + scatter * random.normal(size=(2, 100)))
+        orders = permutations(Stream(seed), patients=100, count=999)
+        interaction, _ = _tests(family, labels, orders, settings_)
+        found += interaction is not None and interaction <= 0.05
+    assert found / 150 < 0.15  # 0.05 is wanted; a pooled error gives 0.35
+
+
+def test_a_sequential_p_value_is_that_of_the_shuffle_at_which_it_stops() -> None:
+    random = np.random.default_rng(0)
+    reached = random.random(9_999) < 0.3
+    test = _Sequential()
+    for start in range(0, 9_999, 64):
+        test.take(reached[start : start + 64])
+    stop = int(np.flatnonzero(reached)[99]) + 1
+    assert test.p == 100 / stop
+    rare = _Sequential()
+    rare.take(np.arange(999) < 7)
+    assert rare.p == 8 / 1000
+
+
+@pytest.mark.parametrize("structure", ["kidney", MACRO_AVERAGE])
+def test_leaving_a_level_out_by_brute_force(structure: str) -> None:
+    results = trial(patients=24, submissions=3, absent_every=0, seed=5)
+    cases = tuple(
+        case.model_copy(update={"slices": {"site": "abcd"[k % 4]}})
+        for k, case in enumerate(results.cases)
+    )
+    dice = {(r.submission, r.structure, r.case): float(str(r.metrics["dice"]))
+            for r in results.records}  # fmt: skip
+    best = next(case.case for case in cases if case.slices["site"] == "b")
+    structures = ("kidney", "liver") if structure == MACRO_AVERAGE else (structure,)
+    records = tuple(
+        r.model_copy(update={"metrics": {"dice": 0.1}})
+        if r.case == best and r.submission == "model-0"
+        else r
+        for r in results.records
+    )
+    dice |= {("model-0", s, best): 0.1 for s in ("kidney", "liver")}
+    found = analyse_results(results.model_copy(update={"cases": cases, "records": records}))
+    one = found.analysis[structure]["dice"]["slices"]["site"]["leave_one_out"]
+
+    def order(left_out: str) -> list[str]:
+        kept = [case.case for case in cases if case.slices["site"] != left_out]
+        means = {
+            f"model-{m}": np.mean([dice[f"model-{m}", s, c] for s in structures for c in kept])
+            for m in range(3)
+        }
+        return sorted(means, key=lambda name: -means[name])
+
+    whole = order("")
+    orders = {level: order(level) for level in "abcd"}
+    assert one["levels"] == list("abcd")
+    assert one["changing_order"] == [level for level in "abcd" if orders[level] != whole]
+    assert one["changing_first"] == [level for level in "abcd" if orders[level][0] != whole[0]]
+    for row in one["ranks"]:
+        places = [1 + orders[level].index(row["submission"]) for level in "abcd"]
+        assert (row["low"], row["high"]) == (min(places), max(places))
 
 
 def test_patients_are_cut_in_thirds_by_the_size_of_the_structure() -> None:

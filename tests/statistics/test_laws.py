@@ -126,6 +126,31 @@ def test_failing_changes_nobody_elses_scores_intervals_cases_or_unadjusted_p_val
 
 
 @QUICK
+@given(seed=SEEDS, fails=st.integers(1, 12), patients=st.sampled_from([14, 30]))
+def test_failing_never_weakens_the_evidence_against_whoever_is_behind(
+    seed: int, fails: int, patients: int
+) -> None:
+    """A crash adds spread, and still cannot turn "worse" into "not separable" by its own p."""
+    before = trial(
+        seed=seed, submissions=2, patients=patients, structures=("kidney",), absent_every=0
+    )
+    old = analysis(before)["kidney"]
+    behind = {key: old[key]["pairs"][0]["b"] for key in ("dice", "nsd", "volume_difference_ml")}
+    for name in set(behind.values()):
+        chosen = worst_of(before, name, fails)
+        after = analysis(_failing(before, name, chosen))["kidney"]
+        for key in (key for key, last in behind.items() if last == name):
+            assert after[key]["pairs"][0]["b"] == name
+            assert after[key]["pairs"][0]["p"] <= old[key]["pairs"][0]["p"]
+
+
+def _failing(results: Results, name: str, cases: set[str]) -> Results:
+    return change(
+        results, lambda r: r.submission == name and r.case in cases, outcome="failed: crash"
+    )
+
+
+@QUICK
 @given(seed=SEEDS, fails=st.integers(1, 29))
 def test_failing_more_never_raises_the_mean_and_is_counted(seed: int, fails: int) -> None:
     before = trial(seed=seed)

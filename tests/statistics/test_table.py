@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from segtrial.contracts.result import Results, Unbounded
@@ -155,6 +156,51 @@ def test_stated_eligibility_is_respected(tmp_path: Path) -> None:
     family = results.analysis["kidney"]["dice"]
     assert [row["submission"] for row in family["ranking"]] == ["b"]
     assert family["unranked"][0]["reason"] == "partial"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_rows_changes_nothing(tmp_path: Path, seed: int) -> None:
+    random = np.random.default_rng(0)
+    lines = [
+        f"{m},c{c:02d},kidney,{metric},{random.random():.3f},{patient},clean,{'fm'[c % 2]}"
+        for m in "abc"
+        for c in range(12)
+        for metric, patient in (("dice", ""), ("nsd", f"p{c // 2}"))
+    ]
+    lines[5] = lines[5].replace("clean", "")
+    mixed = [lines[k] for k in np.random.default_rng(seed).permutation(len(lines))]
+    found = [
+        analyse_results(read(tmp_path, *rows, header=HEADER + ",patient,eligibility,sex"))
+        for rows in (lines, mixed)
+    ]
+    assert found[0].model_dump_json() == found[1].model_dump_json()
+    assert found[0].analysis["kidney"]["dice"]["n"] == 6
+
+
+def test_another_name_of_the_file_draws_no_other_numbers(tmp_path: Path) -> None:
+    path = table(tmp_path, *(f"{m},c{k},kidney,dice,0.{k}{m}" for m in "12" for k in range(20, 60)))
+    renamed = path.rename(tmp_path / "lucky.csv")
+    table(tmp_path, *renamed.read_text().splitlines()[1:])
+    first, second = (analyse_results(read_score_table(p, settings=FAST)) for p in (path, renamed))
+    assert first.analysis == second.analysis
+    assert first.dataset.id != second.dataset.id
+
+
+def test_columns_without_a_name_are_not_read(tmp_path: Path) -> None:
+    plain = read(tmp_path, "a,c1,kidney,dice,0.9", "b,c1,kidney,dice,0.8")
+    for unnamed in ("", "Unnamed: 0", "__index_level_0__"):
+        indexed = read(
+            tmp_path, "0,a,c1,kidney,dice,0.9,", "1,b,c1,kidney,dice,0.8,",
+            header=f"{unnamed},{HEADER},",
+        )  # fmt: skip
+        assert indexed == plain
+
+
+def test_a_patient_named_in_one_row_is_the_patient_of_the_case(tmp_path: Path) -> None:
+    results = read(
+        tmp_path, "a,c1,kidney,dice,0.9,", "a,c1,kidney,nsd,0.9,p7", header=HEADER + ",patient"
+    )
+    assert results.cases[0].patient == "p7"
 
 
 def test_parquet_and_tsv_say_the_same_as_csv(tmp_path: Path) -> None:

@@ -233,6 +233,7 @@ def _show_family(structure: str, metric: str, family: dict[str, Any]) -> None:
         lines.append(
             f"  {ranks:>7}  {row['submission']:<30} {estimate}  {_written(row['interval'])}  "
             f"failed {row['failed']}/{family['n']}"
+            + ("  near zero: check label ids, side, orientation" * ("near_zero" in row))
         )
     lines += [
         f"  {'-':>7}  {row['submission']:<30} not ranked: {row['reason']}"

@@ -80,6 +80,8 @@ _SHARES = (
     "interactive_auc",
 )
 _DISTANCES = ("hd", "hd95", "hdp_pooled", "assd", "masd")
+_OTHER_NAMES = {"dsc": "dice", "jaccard": "iou", "surface_dice": "nsd", "hausdorff": "hd"}
+"""Names that tables use for the same metric: for the hint, because they can mean variants too."""
 # Variants that carry a parameter in their key: hd90, hd95_pooled, nsd_1mm, nsd_2.5mm.
 _SHARE_VARIANT = re.compile(r"nsd_\d+(\.\d+)?mm")
 _DISTANCE_VARIANT = re.compile(r"hd\d{1,2}(\.\d+)?(_pooled)?")
@@ -155,7 +157,9 @@ def metric_rule(key: str) -> MetricRule:
         return _share(key)
     if _DISTANCE_VARIANT.fullmatch(key):
         return _distance(key)
-    hint = nearest(key.lower(), _RULES) or f" Known metrics: {', '.join(sorted(_RULES))}."
+    other = _OTHER_NAMES.get(key.lower())
+    hint = f" Here it is called {other!r}." if other else nearest(key.lower(), _RULES)
+    hint = hint or f" Known metrics: {', '.join(sorted(_RULES))}."
     raise ResultsError(
         f"The metric {key[:80]!r} is not known, so its direction and what a failure scores are "
         f"not known either.{hint}"

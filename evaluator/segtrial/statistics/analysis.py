@@ -35,6 +35,8 @@ Shape
         rank_frequency  list: share of resamples with rank 1, 2, ...
         failure_rate, failure_interval, failed     of patients
         failed_cases    of scans
+        near_zero       true for a mean overlap below 0.1 (label ids, side or orientation may be
+                        wrong; ranked all the same); left out otherwise
     unranked            list, by name:
         submission, reason ("incomplete", "unsupported" or a contamination verdict), scored,
         mean            over what is scored; left out without any
@@ -56,6 +58,9 @@ Shape
         unknown         patients without a level
         interaction     p, p_adjusted, highlighted: does the comparison differ between levels?
         difficulty      the same: do the patients differ? (both for primary metrics only)
+        leave_one_out   the order by means with one level left out: levels, changing_order,
+                        changing_first (lists of levels); ranks: submission, low, high; left out
+                        for one level or one submission
     stability           left out, with the two after it, for more than settings.descriptions_up_to:
         ordered_by      "mean" or "mean_capped": what the order of this part is made from
         kendall_tau     of resampled orders with the observed one: mean, low (95 % exceed it)
@@ -95,6 +100,7 @@ from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import generators, sign_flip_tests
 from segtrial.statistics.stability import sums_without_each
 from segtrial.statistics.subgroups import Resampling, slices_of
+from segtrial.statistics.table import TABLE_CONTRACT
 from segtrial.statistics.verdicts import Comparison, compare
 from segtrial.statistics.weights import (
     Stream,
@@ -178,10 +184,12 @@ def analyse_results(results: Results) -> Results:
     settings = validate(
         results.settings, AnalysisSettings, source="results.settings", error=ResultsError
     )
+    track = track_name(
+        dataset=results.dataset.id, version=results.dataset.version, track=results.track.id
+    )
     analysis = analyse(
-        track=track_name(
-            dataset=results.dataset.id, version=results.dataset.version, track=results.track.id
-        ),
+        # A table is called after its file: another name for it must not draw other numbers.
+        track=TABLE_CONTRACT if results.protocol.contract == TABLE_CONTRACT else track,
         structures=results.track.structures,
         cases=results.cases,
         submissions=results.submissions,

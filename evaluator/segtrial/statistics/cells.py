@@ -15,6 +15,8 @@ Row = Mapping[str, str]
 """One row of a table: text by column."""
 _MOST_LEVELS = 12
 """A numeric slice with more values than this is cut in thirds."""
+_LARGEST_SIZE, _SMALLEST_SIZE = 1e7, 1e-9
+"""Of a scan or structure, in mm or ml: a hundred times beyond what exists, and 1 cubic micron."""
 _UNBOUNDED_WORDS = frozenset({"inf", "+inf", "infinity", "unbounded"})
 
 
@@ -37,7 +39,16 @@ def named(written: str, kind: str) -> str:
         raise ResultsError(
             f"The {kind} is empty. Every row names submission, case, structure, metric."
         )
-    return name
+    return printable(name, kind)
+
+
+def printable(text: str, kind: str) -> str:
+    """The text itself; an error if it holds a control character, which no page may repeat."""
+    if text.isprintable():
+        return text
+    raise ResultsError(
+        f"The {kind} {text[:80]!r} holds a character that cannot be printed. Take it out."
+    )
 
 
 def outcome_and_value(row: Row) -> tuple[Outcome, Value | None]:
@@ -78,10 +89,7 @@ def outcome_and_value(row: Row) -> tuple[Outcome, Value | None]:
 def _value(text: str) -> Value:
     if text.lower() in _UNBOUNDED_WORDS:
         return Unbounded()
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _number(text)
     if not math.isfinite(value):
         raise ResultsError(
             f"The value {text!r} is not a number. Write a number with a decimal point, 'unbounded' "
@@ -94,15 +102,25 @@ def size_of(text: str, column: str, case: str) -> float | None:
     """A size in mm or ml; None where the cell is empty."""
     if not text:
         return None
-    try:
-        size = float(text)
-    except ValueError:
-        size = math.nan
+    size = _number(text)
     if not (math.isfinite(size) and size >= 0):
         raise ResultsError(
             f"Column {column!r} of case {case!r} is {text!r}; it must be a number, 0 or larger."
         )
+    if size > _LARGEST_SIZE or 0 < size < _SMALLEST_SIZE:
+        raise ResultsError(
+            f"Column {column!r} of case {case!r} is {text!r}, which no scan measures. Check the "
+            "unit: mm or ml, as the column's name says."
+        )
     return size
+
+
+def _number(text: str) -> float:
+    """A number as tables write it; NaN for anything else (Python would take 0_9 for 9)."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
 
 
 def with_bands(cases: Sequence[CaseRow]) -> tuple[CaseRow, ...]:
@@ -137,7 +155,4 @@ def _band(value: str, low: float, high: float) -> str:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return math.isfinite(_number(text))

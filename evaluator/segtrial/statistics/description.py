@@ -114,7 +114,25 @@ def slices(family: Family, found: Sequence[Slice], settings: AnalysisSettings) -
             "interaction": _test(one.interaction, settings),
             "difficulty": _test(one.difficulty, settings),
         }
+        | _left_out(family, one)
         for one in found
+    }
+
+
+def _left_out(family: Family, one: Slice) -> Object:
+    found = one.left_out
+    if found is None:
+        return {}
+    return {
+        "leave_one_out": {
+            "levels": found.levels,
+            "changing_order": found.changing_order,
+            "changing_first": found.changing_first,
+            "ranks": [
+                {"submission": name, "low": low, "high": high}
+                for name, (low, high) in zip(family.submissions, found.ranks, strict=True)
+            ],
+        }
     }
 
 

@@ -15,6 +15,11 @@ from segtrial.statistics.signflip import decidable
 from segtrial.statistics.verdicts import Comparison
 from segtrial.statistics.writing import Json, Object, ends, not_estimable, number
 
+OVERLAPS = ("dice", "iou", "nsd")
+NEAR_ZERO = 0.1
+"""Mean overlap below which a submission is flagged, never removed: removing the worst would be a
+reward for them, and a ranking without them a claim nobody tested."""
+
 
 def heading(
     family: Family, pairs: Sequence[Comparison], tally: RankTally, settings: AnalysisSettings
@@ -71,7 +76,13 @@ def ranking_row(family: Family, row: Estimate, ranks: RankInterval, frequency: F
         "failure_interval": ends(row.failure_interval),
         "failed": row.failed,
         "failed_cases": row.failed_cases,
+        **({"near_zero": True} if _near_zero(family, row) else {}),
     }
+
+
+def _near_zero(family: Family, row: Estimate) -> bool:
+    """Whether an overlap is so small that the mistake is likely to be one of labels or space."""
+    return family.rule.key in OVERLAPS and isinstance(row.mean, float) and row.mean < NEAR_ZERO
 
 
 def pair_row(family: Family, pair: Comparison) -> Object:

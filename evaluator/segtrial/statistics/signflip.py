@@ -15,10 +15,18 @@ random flips keep it too, but need a matrix of flips times patients. Any two pat
 independent of each other, so the p-value scatters no more than with independent flips. And the sums
 of all patterns at once are a Walsh-Hadamard transform of the scores sorted by code: 2**17 sums of
 7,000 patients take no longer than of 70.
+
+Very many submissions. With more than 115 of them Holm's first step asks for a smaller p than
+1 / 2**17, the smallest ratio there is, and nobody could be separated from anybody. A larger group
+would cost minutes. Where no pattern but the observed one reached a pair's difference, its p-value
+is then Hoeffding's bound (1963, doi:10.2307/2282952) on the share of *all* patterns that do,
+2 exp(-(sum d)**2 / (2 sum d**2)). The level is kept at every threshold t: below 1 / 2**17 the
+reported p can be at most t only where the bound is, above it only where the ratio is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +34,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from segtrial.statistics.exact import Floats
+from segtrial.statistics.exact import Floats, settled, sum_of_squares
 from segtrial.statistics.scores import Family
 from segtrial.statistics.settings import AnalysisSettings
 
@@ -47,15 +55,22 @@ class PairCounts:
         Patterns with a sum at least as large as the observed one, that one included.
     patterns : int
         Number of patterns, the observed signs included.
+    bound : float64 array, shape (pairs,), or None
+        Hoeffding's bound on the two-sided p-values; None where ratios are small enough to decide.
     """
 
     reached: Counts
     patterns: int
+    bound: Floats | None = None
 
     @property
     def p(self) -> Floats:
         """Two-sided p-values."""
-        return self.reached / self.patterns
+        ratio: Floats = self.reached / self.patterns
+        if self.bound is None:
+            return ratio
+        p: Floats = np.where(self.reached == 1, np.minimum(ratio, self.bound), ratio)
+        return p
 
 
 def pairs(submissions: int) -> list[tuple[int, int]]:
@@ -113,16 +128,25 @@ def decidable(n: int, comparisons: int, settings: AnalysisSettings) -> bool:
     -------
     bool
         False for few patients and many submissions: then no pair is ever decided, however far
-        apart. With ten submissions it takes eleven patients.
+        apart. With ten submissions it takes eleven patients, with two hundred 28.
 
     Examples
     --------
     >>> decidable(10, 45, AnalysisSettings()), decidable(11, 45, AnalysisSettings())
     (False, True)
     """
-    exact = n <= settings.exact_flips_up_to
-    smallest = 2.0 ** (1 - n) if exact else 2.0 ** -generators(settings)
+    if n <= settings.exact_flips_up_to:
+        smallest = 2.0 ** (1 - n)
+    elif _needs_bound(comparisons, settings):
+        smallest = 2 * math.exp(-n / 2)  # everybody differs by the same
+    else:
+        smallest = 2.0 ** -generators(settings)
     return comparisons > 0 and comparisons * smallest <= settings.alpha
+
+
+def _needs_bound(comparisons: int, settings: AnalysisSettings) -> bool:
+    """Whether the smallest ratio of the group is too large for Holm's first step."""
+    return comparisons * 2.0 ** -generators(settings) > settings.alpha
 
 
 def flipped_sums(scores: Floats, codes: Codes, bits: int) -> Iterator[Floats]:
@@ -170,7 +194,21 @@ def _test(family: Family, codes: Codes, settings: AnalysisSettings) -> PairCount
     if m > 1:
         for sums in flipped_sums(family.scores, own, bits):
             reached += _count(family, sums)
-    return PairCounts(_untestable(family, reached, 1 << bits), 1 << bits)
+    bounded = n > settings.exact_flips_up_to and _needs_bound(len(reached), settings)
+    return PairCounts(
+        _untestable(family, reached, 1 << bits), 1 << bits, _hoeffding(family) if bounded else None
+    )
+
+
+def _hoeffding(family: Family) -> Floats:
+    """Bound on the share of all patterns that reach each pair's observed sum; 1 for no spread."""
+    bounds = []
+    for a in range(len(family.submissions) - 1):
+        difference = family.scores[a] - family.scores[a + 1 :]
+        total, squared = difference.sum(axis=1), sum_of_squares(difference)
+        size = np.divide(total * total, squared, out=np.zeros_like(total), where=squared > 0)
+        bounds += [settled(2 * math.exp(-float(one) / 2)) for one in size]
+    return np.array([min(bound, 1.0) for bound in bounds])
 
 
 def _count(family: Family, sums: Floats) -> Counts:

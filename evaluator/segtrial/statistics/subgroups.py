@@ -3,12 +3,20 @@
 Of ten slices made by chance, one or more has a 95 % interval that leaves out the overall mean four
 times in ten, so a slice is never highlighted by its own interval. The *interaction test* asks
 whether the comparison between submissions differs between levels: levels are shuffled among the
-patients, and the statistic is the spread between levels of the submissions' scores *relative to the
-patient's mean over submissions*. The difficulty of a level's patients cancels out of it; a second
-test, of the patients' means, is about that.
+patients, and the statistic is the distance between levels of the submissions' scores *relative to
+the patient's mean over submissions*. The difficulty of a level's patients cancels out of it; a
+second test, of the patients' means, is about that.
+
+Distances are taken in each level's own standard error (Welch's statistic). Shuffling makes the test
+exact when levels differ in nothing; with own errors it keeps its level, for more than a few
+patients, also where they differ in spread alone (Janssen 1997, doi:10.1016/S0167-7152(97)00043-6;
+Chung and Romano 2013, doi:10.1214/13-AOS1090). A pooled error would not: one site of ten patients
+whose scores scatter five times as widely was highlighted in four of ten simulated test sets.
 
 Levels with fewer than ``settings.minimum_n`` patients show only their number, and take no part in
-the tests. P-values are ratios of counts; Holm's correction is over the slices of one family.
+the tests. What the order owes to a single level, however small, is said by leaving it out: with few
+centres there is no interval for the next one, but a ranking that one centre turns around is that
+centre's. P-values are ratios of counts; Holm's correction is over the slices of one family.
 """
 
 from __future__ import annotations
@@ -21,18 +29,22 @@ from numpy.typing import NDArray
 
 from segtrial.statistics.comparison import holm
 from segtrial.statistics.estimates import BOOTSTRAP_T, Estimate, estimates
-from segtrial.statistics.exact import Floats, centred, room, shortened, sum_of_squares
+from segtrial.statistics.exact import Floats, centred, room, shortened, squares
 from segtrial.statistics.guard import guarded_intervals
 from segtrial.statistics.macro import macro_average
 from segtrial.statistics.resampling import Average, bootstrap
 from segtrial.statistics.scores import Family, TrackScores
 from segtrial.statistics.settings import AnalysisSettings
+from segtrial.statistics.stability import leave_one_out
 
 STRUCTURE_SIZE = "structure_size"
 """Slice made from the reference volumes: thirds of the patients."""
 _SIZES = ("small", "medium", "large")
 _LEAST_FOR_SIZES = 30
-_BLOCK_BYTES = 24 << 20
+_BLOCK_BYTES = 16 << 20
+_ENOUGH = 100
+"""Shuffles that reach the observed distance before the rest is left out: a p-value is then known to
+a tenth of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,26 @@ class SliceTest:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelsLeftOut:
+    """What becomes of the order by means when one level is left out.
+
+    Attributes
+    ----------
+    levels : list of str
+        Those without which there still are patients (of every structure).
+    changing_order, changing_first : list of str
+        Those of them without which the order, or the first place, is another.
+    ranks : list of (int, int)
+        Best and worst rank of each submission over them, in the family's order.
+    """
+
+    levels: list[str]
+    changing_order: list[str]
+    changing_first: list[str]
+    ranks: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """One slice of one family.
 
@@ -77,6 +109,8 @@ class Slice:
     interaction, difficulty : SliceTest or None
         None with fewer than two levels that are large enough, and the interaction also with fewer
         than two submissions.
+    left_out : LevelsLeftOut or None
+        None with fewer than two levels, or too many submissions for descriptions.
     """
 
     name: str
@@ -84,6 +118,7 @@ class Slice:
     unknown: int
     interaction: SliceTest | None
     difficulty: SliceTest | None
+    left_out: LevelsLeftOut | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +189,61 @@ def slices_of(  # noqa: PLR0917 - all of one analysis, passed on in one place
         raw.append(_tests(family, labels, orders, settings))
     interaction, difficulty = (_adjusted([pair[k] for pair in raw]) for k in (0, 1))
     return [
-        Slice(name, shown, int((labels == "").sum()), interaction[k], difficulty[k])
+        Slice(
+            name,
+            shown,
+            int((labels == "").sum()),
+            interaction[k],
+            difficulty[k],
+            _left_out(family, members, labels, settings),
+        )
         for k, (name, labels, shown) in enumerate(found)
     ]
+
+
+def _left_out(
+    family: Family,
+    members: Sequence[Family],
+    labels: NDArray[np.str_],
+    settings: AnalysisSettings,
+) -> LevelsLeftOut | None:
+    names = [str(label) for label in np.unique(labels) if label]
+    if len(names) < 2 or not 1 < len(family.submissions) <= settings.descriptions_up_to:  # noqa: PLR2004 - a comparison
+        return None
+    everyone = _goodness(family, members, np.ones(labels.size, bool))
+    means = {name: _goodness(family, members, labels != name) for name in names}
+    levels = [name for name in names if means[name] is not None]
+    columns = [found for found in (means[name] for name in levels) if found is not None]
+    if everyone is None or not columns:
+        return None
+    order = np.argsort(-everyone, kind="stable")
+    without = np.stack(columns, axis=1)[order]
+    ranks = [(0, 0)] * len(order)
+    for place, rank in zip(order, leave_one_out(without).ranks, strict=True):
+        ranks[place] = rank
+    each = [leave_one_out(column[:, None]) for column in without.T]
+    return LevelsLeftOut(
+        levels=levels,
+        changing_order=[n for n, one in zip(levels, each, strict=True) if one.changing_order],
+        changing_first=[n for n, one in zip(levels, each, strict=True) if one.changing_first],
+        ranks=ranks,
+    )
+
+
+def _goodness(family: Family, members: Sequence[Family], here: NDArray[np.bool_]) -> Floats | None:
+    """Goodness over some of the family's patients, summed or averaged over structures, shape (M,).
+
+    None where a structure has none of them.
+    """
+    total = np.zeros(len(family.submissions))
+    for member in members or [family]:
+        kept = np.isin(member.patients, family.patients[here])
+        if not kept.any():
+            return None
+        rows = [member.submissions.index(name) for name in family.submissions]
+        sums = member.goodness[rows][:, kept].sum(axis=1)
+        total += np.ldexp(sums, -member.bits) / int(kept.sum()) if members else sums
+    return np.where(family.comparable, total, -np.inf)
 
 
 def _levels(  # noqa: PLR0917 - as above
@@ -252,80 +339,140 @@ def _tests(
     relative, _ = centred(goodness * len(goodness) - patient)
     difficulty, _ = centred(patient[None])
     rows = shortened(np.concatenate([relative, difficulty]), digits=room(patient.size))
-    shuffled = _statistics(rows, codes[here], _restricted(orders, family.patients[here]))
+    levels = codes[here]
+    shuffled = _statistics(rows, levels, _shuffled(orders, family.patients[here], levels))
     interaction = float(shuffled[0]) if len(goodness) > 1 else None
     return interaction, float(shuffled[1])
 
 
-def _codes(labels: NDArray[np.str_], minimum: int) -> NDArray[np.intp]:
+def _codes(labels: NDArray[np.str_], minimum: int) -> NDArray[np.int16]:
     """Level of each patient by number; -1 without one, or where the level is too small."""
     names, index, size = np.unique(labels, return_inverse=True, return_counts=True)
     large = [k for k, name in enumerate(names) if name and size[k] >= minimum]
-    number = np.full(len(names), -1, np.intp)
+    number = np.full(len(names), -1, np.int16)
     number[large] = np.arange(len(large))
     return number[index]
 
 
-def _restricted(
-    orders: NDArray[np.integer], patients: NDArray[np.intp]
-) -> Iterator[NDArray[np.intp]]:
-    """Random orders of some of the patients, from random orders of all, in blocks."""
+def _shuffled(
+    orders: NDArray[np.integer], patients: NDArray[np.intp], codes: NDArray[np.int16]
+) -> Iterator[NDArray[np.int16]]:
+    """Levels of some of the patients, shuffled by random orders of all, in blocks, shape (K, n)."""
     wanted = np.zeros(orders.shape[1], bool)
     wanted[patients] = True
-    place = np.zeros(orders.shape[1], np.intp)
-    place[patients] = np.arange(patients.size)
-    rows = max(1, _BLOCK_BYTES // (16 * orders.shape[1]))
+    code = np.zeros(orders.shape[1], np.int16)
+    code[patients] = codes
+    rows = max(1, _BLOCK_BYTES // (8 * orders.shape[1]))
     for start in range(0, len(orders), rows):
         block = orders[start : start + rows]
-        kept = block if wanted.all() else block[wanted[block]].reshape(-1, patients.size)
-        yield place[kept]
+        yield code[block if wanted.all() else block[wanted[block]].reshape(-1, patients.size)]
 
 
 def _statistics(
-    rows: Floats, codes: NDArray[np.intp], orders: Iterator[NDArray[np.intp]]
+    rows: Floats, codes: NDArray[np.int16], shuffles: Iterator[NDArray[np.int16]]
 ) -> tuple[float, float]:
-    """P-values of the spread between levels, of all rows but the last and of the last."""
-    size = np.bincount(codes).astype(np.float64)
-    observed = _spread_between(rows, codes[None], size)
-    reached = np.ones(2, np.int64)
-    total = 1
-    for order in orders:
-        shuffled = _spread_between(rows, codes[order], size)
+    """P-values of the distance between levels, of all rows but the last and of the last."""
+    size = np.bincount(codes)
+    square, shift = squares(rows, weight=codes.size)
+    both = np.concatenate([rows, square])
+    observed = _distance_between(both, shift, codes[None], size)
+    tests = (_Sequential(), _Sequential())
+    for shuffle in shuffles:
+        shuffled = _distance_between(both, shift, shuffle, size)
         # Groupings with the same sums, added in another order, differ in the last bits only.
-        reached += (shuffled >= observed * (1 - 1e-12)).sum(axis=1)
-        total += len(order)
-    return float(reached[0] / total), float(reached[1] / total)
+        for test, reached in zip(tests, shuffled >= observed * (1 - 1e-10), strict=True):
+            test.take(reached)
+        if all(test.done for test in tests):
+            break
+    return tests[0].p, tests[1].p
 
 
-def _spread_between(rows: Floats, codes: NDArray[np.intp], size: Floats) -> Floats:
-    """Share of the variance that lies between levels: summed over all rows but the last; the last.
+@dataclass(slots=True)
+class _Sequential:
+    """A p-value from shuffles that are taken until enough of them reach what was observed.
 
-    Variances do not change when patients are shuffled, so each submission counts alike, however
-    widely its scores spread.
+    Besag and Clifford 1991 (doi:10.1093/biomet/78.2.301): the level is exact, a large p costs few
+    shuffles, and a small one gets all there are.
+    """
+
+    reached: int = 0
+    taken: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.reached >= _ENOUGH
+
+    @property
+    def p(self) -> float:
+        if self.done:
+            return self.reached / self.taken
+        return (self.reached + 1) / (self.taken + 1)
+
+    def take(self, reached: NDArray[np.bool_]) -> None:
+        if self.done:
+            return
+        running = self.reached + np.cumsum(reached)
+        stop = int(np.searchsorted(running, _ENOUGH))  # the shuffle that is the last one needed
+        self.taken += min(stop + 1, reached.size)
+        self.reached = int(running[min(stop, reached.size - 1)])
+
+
+def _distance_between(
+    both: Floats, shift: NDArray[np.int64], codes: NDArray[np.int16], size: NDArray[np.intp]
+) -> Floats:
+    """Squared distances of levels from their common mean, in standard errors (Welch's).
+
+    The sum over levels of (mean - common mean)**2 / error**2, the common mean being weighted by
+    1 / error**2: summed over all rows but the last; the last. Each level's variance is its own,
+    with one patient's worth of the pooled one, so that a level without any spread has a finite
+    weight.
 
     Parameters
     ----------
-    rows : float64 array, shape (R, n)
-        Integers.
-    codes : intp array, shape (K, n)
+    both : float64 array, shape (2 R, n)
+        Integers, and their squares as `segtrial.statistics.exact.squares` rounds them.
+    shift : int64 array, shape (R,)
+        Power of two of the squares.
+    codes : int16 array, shape (K, n)
         Level of each patient, in K shuffles.
-    size : float64 array, shape (levels,)
+    size : intp array, shape (levels,)
         Patients on each level.
 
     Returns
     -------
     float64 array, shape (2, K)
     """
-    spread = np.zeros((2, len(codes)))
-    variance = sum_of_squares(rows)
-    weight = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+    count = len(shift)
+    pooled = np.ldexp(both[count:].sum(axis=1), shift) / both.shape[1]
+    spread_out = pooled > 0
+    means, weights = [], []
+    rest = np.repeat(both.sum(axis=1)[:, None], len(codes), axis=1)
     for level, patients in enumerate(size):
-        sums = rows @ (codes == level).astype(np.float64).T
-        scaled = sums * sums * (weight / patients)[:, None]
-        for row in scaled[:-1]:  # one by one: a fixed order of additions
-            spread[0] += row
-        spread[1] += scaled[-1]
-    return spread
+        if level + 1 < len(size):
+            sums = both @ (codes == level).astype(np.float64).T
+            rest -= sums  # integers: what is left is the last level's, exactly
+        else:
+            sums = rest
+        mean = sums[:count] / patients
+        inside = np.ldexp(sums[count:], shift[:, None]) - sums[:count] * mean
+        variance = (np.maximum(inside, 0.0) + pooled[:, None]) / patients
+        weight = np.zeros_like(variance)
+        weight[spread_out] = patients / variance[spread_out]
+        means.append(mean)
+        weights.append(weight)
+    total, weighted = weights[0].copy(), weights[0] * means[0]
+    for mean, weight in zip(means[1:], weights[1:], strict=True):
+        total += weight
+        weighted += weight * mean
+    common = np.divide(weighted, total, out=weighted, where=total > 0)
+    distance = np.zeros_like(common)
+    for mean, weight in zip(means, weights, strict=True):
+        distance += weight * (mean - common) ** 2
+    summed = np.zeros((2, len(codes)))
+    for row in distance[:-1]:  # one by one: a fixed order of additions
+        summed[0] += row
+    summed[1] = distance[-1]
+    return summed
 
 
 def _adjusted(p: Sequence[float | None]) -> list[SliceTest | None]:

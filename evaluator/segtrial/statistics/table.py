@@ -35,8 +35,16 @@ from segtrial.contracts.result import (
 )
 from segtrial.contracts.structures import OWN_PREFIX, canonical
 from segtrial.errors import ResultsError
-from segtrial.policy.failures import metric_rule
-from segtrial.statistics.cells import Row, named, outcome_and_value, size_of, slug_of, with_bands
+from segtrial.policy.failures import is_known, metric_rule
+from segtrial.statistics.cells import (
+    Row,
+    named,
+    outcome_and_value,
+    printable,
+    size_of,
+    slug_of,
+    with_bands,
+)
 from segtrial.statistics.settings import AnalysisSettings
 
 REQUIRED = ("submission", "case", "structure", "metric", "value")
@@ -53,6 +61,9 @@ _ELIGIBILITIES: tuple[Eligibility, ...] = get_args(Eligibility)
 _NOT_ASSESSED = "Not assessed: a table of scores does not say what a submission was trained on."
 _NOT_STATED = "not stated"
 
+TABLE_CONTRACT = "table"
+"""Stands in the protocol of results that were made from a table."""
+
 Key = tuple[str, str, str]
 """Submission, case, structure."""
 
@@ -62,8 +73,8 @@ class _Cell:
     """What the rows say of one submission, case and structure."""
 
     outcome: Outcome
-    eligibility: Eligibility
-    present: bool
+    eligibility: Eligibility | None = None
+    """None where no row says."""
     metrics: dict[str, Value] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
@@ -72,9 +83,12 @@ class _Cell:
 class _Case:
     """What the rows say of one case."""
 
-    patient: str
+    patient: str = ""
+    """Empty where no row says: then the case itself."""
     facts: dict[str, str] = field(default_factory=dict)
     reference_ml: dict[str, float] = field(default_factory=dict)
+    present: dict[str, bool] = field(default_factory=dict)
+    """By structure: whether the metrics given are those of a structure that the reference holds."""
 
 
 def results_of_table(
@@ -153,9 +167,8 @@ class _Table:
         self._note_signature(metric, row.get("signature", ""))
         self._note_case(case, structure, row)
         outcome, value = outcome_and_value(row)
-        present = rule.endpoint == "present"
         key = (submission, case, structure)
-        cell = self.cells.setdefault(key, _Cell(outcome, self._eligibility(row), present))
+        cell = self.cells.setdefault(key, _Cell(outcome))
         if metric in cell.seen:
             raise ResultsError(
                 f"{metric} of submission {submission!r}, case {case!r}, structure {structure!r} is "
@@ -167,12 +180,8 @@ class _Table:
                 f"outcomes {cell.outcome!r} and {outcome!r}. An outcome belongs to the output, not "
                 "to a metric: make the rows agree."
             )
-        if cell.present != present:
-            raise ResultsError(
-                f"{metric} of submission {submission!r}, case {case!r}, structure {structure!r}: "
-                f"this metric is for cases whose reference {'holds' if present else 'lacks'} the "
-                "structure, and another row of the case has a metric for the opposite."
-            )
+        self._note_presence(metric, rule.endpoint == "present", case, structure)
+        self._note_eligibility(cell, row, key)
         cell.seen.add(metric)
         if value is not None:
             cell.metrics[metric] = value
@@ -230,7 +239,7 @@ class _Table:
                 tolerances_mm={},
             ),
             protocol=Protocol(
-                contract="table",
+                contract=TABLE_CONTRACT,
                 signatures={m: s or _NOT_STATED for m, s in sorted(self.metrics.items())},
             ),
             settings=_table_settings(settings).model_dump(mode="json"),
@@ -252,7 +261,6 @@ class _Table:
         )
 
     def _records(self, expected: set[tuple[str, str]]) -> list[ScoreRecord]:
-        present = {(c, s): cell.present for (_, c, s), cell in self.cells.items()}
         records = []
         for submission in sorted(self.submissions):
             for case, structure in sorted(expected):
@@ -263,9 +271,9 @@ class _Table:
                         case=case,
                         structure=structure,
                         outcome=cell.outcome if cell else "not_run: pending",
-                        eligibility=cell.eligibility if cell else "unknown",
-                        reference_present=present.get((case, structure), True),
-                        metrics=cell.metrics if cell else {},
+                        eligibility=(cell.eligibility if cell else None) or "unknown",
+                        reference_present=self.cases[case].present.get(structure, True),
+                        metrics=dict(sorted(cell.metrics.items())) if cell else {},
                     )
                 )
         return records
@@ -275,7 +283,7 @@ class _Table:
         facts = dict(case.facts)
         return CaseRow(
             case=name,
-            patient=case.patient,
+            patient=case.patient or name,
             diagonal_mm=size_of(facts.pop("diagonal_mm", ""), "diagonal_mm", name),
             volume_ml=size_of(facts.pop("volume_ml", ""), "volume_ml", name),
             slices={column: value for column, value in sorted(facts.items()) if value},
@@ -317,16 +325,17 @@ class _Table:
             )
 
     def _note_case(self, name: str, structure: str, row: Row) -> None:
-        patient = row.get("patient", "").strip() or name
-        case = self.cases.setdefault(name, _Case(patient))
-        if row.get("patient", "").strip() and case.patient != patient:
+        case = self.cases.setdefault(name, _Case())
+        patient = row.get("patient", "").strip()
+        if patient and case.patient not in {"", patient}:
             raise ResultsError(
                 f"Case {name!r} belongs to the patients {case.patient!r} and {patient!r}. "
                 "A case has one patient."
             )
+        case.patient = case.patient or patient
         for column in row:
             if column not in _OF_THE_SCORE:
-                _agree(case.facts, column, row[column].strip(), name)
+                _agree(case.facts, column, printable(row[column].strip(), column), name)
         reference_ml = row.get("reference_ml", "").strip()
         if reference_ml and structure:
             size = size_of(reference_ml, "reference_ml", name)
@@ -336,21 +345,49 @@ class _Table:
                     f"{case.reference_ml[structure]} and {reference_ml}. Correct one."
                 )
 
-    def _eligibility(self, row: Row) -> Eligibility:
+    def _note_presence(self, metric: str, present: bool, case: str, structure: str) -> None:  # noqa: FBT001 - one fact of four
+        """Presence belongs to the case: every row of it has to say the same."""
+        known = self.cases[case]
+        holds = "holds" if present else "lacks"
+        if known.present.setdefault(structure, present) != present:
+            raise ResultsError(
+                f"{metric} of case {case!r}, structure {structure!r}: this metric is for cases "
+                f"whose reference {holds} the structure, and another row of the case has a metric "
+                "for the opposite. Correct one."
+            )
+        if structure in known.reference_ml and (known.reference_ml[structure] > 0) != present:
+            raise ResultsError(
+                f"{metric} of case {case!r}, structure {structure!r}: this metric is for cases "
+                f"whose reference {holds} the structure, but its reference_ml is "
+                f"{known.reference_ml[structure]:g}. Correct one."
+            )
+
+    def _note_eligibility(self, cell: _Cell, row: Row, key: Key) -> None:
         word = row.get("eligibility", "").strip()
         if not word:
-            return "unknown"
+            return
         self.has_eligibility = True
-        for known in _ELIGIBILITIES:
-            if word == known:
-                return known
-        raise ResultsError(
-            f"The eligibility {word!r} is none of {', '.join(_ELIGIBILITIES)}."
-            f"{nearest(word, _ELIGIBILITIES)}"
-        )
+        found = next((known for known in _ELIGIBILITIES if word == known), None)
+        if found is None:
+            raise ResultsError(
+                f"The eligibility {word!r} is none of {', '.join(_ELIGIBILITIES)}."
+                f"{nearest(word, _ELIGIBILITIES)}"
+            )
+        if cell.eligibility not in {None, found}:
+            submission, case, structure = key
+            raise ResultsError(
+                f"Submission {submission!r}, case {case!r}, structure {structure!r} has the "
+                f"eligibilities {cell.eligibility!r} and {found!r}. It belongs to the case, not to "
+                "a metric: make the rows agree."
+            )
+        cell.eligibility = found
 
     def _verdict(self, submission: str) -> TrackVerdict:
-        found = {cell.eligibility for (s, _, _), cell in self.cells.items() if s == submission}
+        found: set[Eligibility] = {
+            cell.eligibility or "unknown"
+            for (s, _, _), cell in self.cells.items()
+            if s == submission
+        }
         if len(found) == 1:
             return next(iter(found))
         if "contaminated" in found:
@@ -385,9 +422,30 @@ def check_columns(columns: Sequence[str], *, required: Sequence[str] = REQUIRED)
     for column in required:
         if column not in columns:
             raise ResultsError(
-                f"The column {column!r} is missing.{nearest(column, columns)} "
+                f"The column {column!r} is missing.{_why_missing(column, columns)} "
                 f"Needed: {', '.join(required)}; found: {', '.join(columns) or 'none'}."
             )
     twice = sorted({column for column in columns if list(columns).count(column) > 1})
     if twice:
         raise ResultsError(f"The column {twice[0]!r} is there twice. Keep one.")
+
+
+def _why_missing(column: str, columns: Sequence[str]) -> str:
+    """What the header looks like instead, as a sentence with a space in front."""
+    if len(columns) == 1:
+        found = next((mark for mark in (";", "\t", "|", ",") if mark in columns[0]), None)
+        if found is not None:
+            return (
+                f" The header is a single cell with {found!r} in it: save the table with commas "
+                "between the cells (.csv) or tabs (.tsv), and a point in the numbers."
+            )
+    wide = [name for name in columns if is_known(name.lower())]
+    if column in {"metric", "value"} and wide:
+        return (
+            f" {wide[0]!r} is a metric with a column of its own, but one row is one number: write "
+            "the metric's name in 'metric' and its number in 'value' (pandas: DataFrame.melt)."
+        )
+    capital = next((name for name in columns if name.lower() == column), None)
+    if capital is not None:
+        return f" Rename {capital!r} to {column!r}."
+    return nearest(column, columns)
