@@ -6,16 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from skimage.io import imsave
 
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.datasets import Dataset, load_card, open_dataset
-from segtrial.datasets.merging import merge_slides
 from segtrial.datasets.opening import read_folder, remember
 from segtrial.errors import DatasetError
-from segtrial.scans import Grid, read_grid, read_label_map
+from segtrial.scans import read_grid, read_label_map
 
 Writer = Callable[..., Path]
 
@@ -161,26 +158,6 @@ def test_dap_atlas_without_images_says_what_is_missing(tmp_path: Path, write: Wr
     write(tmp_path / "labels" / "AutoPET_0011f3deaf_10445.nii.gz", labels=(13,))
     with pytest.raises(DatasetError, match="Put the folder imagesTr"):
         read_folder(load_card("dap_atlas"), tmp_path)
-
-
-def test_chaos_finds_series_and_slices(tmp_path: Path) -> None:
-    for case in ("1", "2"):
-        (tmp_path / "Train_Sets" / "CT" / case / "DICOM_anon").mkdir(parents=True)
-        (tmp_path / "Train_Sets" / "CT" / case / "Ground").mkdir()
-    found = by_id(read_folder(load_card("chaos"), tmp_path))
-    assert set(found) == {"1", "2"}
-    assert found["1"].slides == tmp_path / "Train_Sets" / "CT" / "1" / "Ground"  # type: ignore[attr-defined]
-
-
-def test_png_slices_are_stacked_by_name_with_rows_along_the_second_axis(tmp_path: Path) -> None:
-    for k in range(3):
-        slide = np.zeros((5, 6), dtype=np.uint8)
-        slide[k, k + 1] = 255
-        imsave(tmp_path / f"liver_GT_{k:03}.png", slide, check_contrast=False)
-    merged = merge_slides(tmp_path, Grid((6, 5, 3), np.eye(4)))
-    assert np.argwhere(merged).tolist() == [[1, 0, 0], [2, 1, 1], [3, 2, 2]]
-    with pytest.raises(DatasetError, match="3 slices, but the scan has 4"):
-        merge_slides(tmp_path, Grid((6, 5, 4), np.eye(4)))
 
 
 def test_an_id_is_enough_once_the_folder_is_remembered(

@@ -13,10 +13,9 @@ import nibabel
 import numpy as np
 import pytest
 
+from dicom_files import Dicom
 from segtrial.errors import DatasetError
 from segtrial.scans import read_grid, read_scan, scan_digest, series_files, stage_scan
-
-from .dicom_files import Dicom
 
 SHAPE = (6, 5, 4)
 STORED = (np.arange(120).reshape(SHAPE) * 17).astype(np.uint16)
@@ -68,10 +67,10 @@ def test_the_order_of_the_files_does_not_matter(tmp_path: Path, series: Dicom) -
 )
 def test_values_are_what_rescaling_makes_of_stored_pixels(
     tmp_path: Path,
-    values: Any,
+    values: Any,  # noqa: ANN401 - any numpy type
     slope: float,
     intercept: float,
-    dtype: Any,  # noqa: ANN401 - numpy's
+    dtype: Any,  # noqa: ANN401 - as above
 ) -> None:
     Dicom(values, slope=slope, intercept=intercept).write(tmp_path)
     scan = read_scan(tmp_path)

@@ -63,6 +63,8 @@ class Track(Record):
     """Case ids; None means every case of the dataset version."""
     split: Line | None = None
     """A split of this card instead of a case list."""
+    modality: Modality | None = None
+    """Of its scans, where it is not the dataset's."""
     structures: Annotated[tuple[StructureName, ...], Field(min_length=1)]
     note: Paragraph | None = None
 
@@ -91,6 +93,9 @@ class Slice(Record):
         return self
 
 
+GreyLevel = Annotated[int, Field(ge=1, le=65_535)]
+
+
 class Files(Record):
     """Where the files of some cases lie, as patterns below the dataset's folder.
 
@@ -105,8 +110,12 @@ class Files(Record):
     """Label map; or a folder, where the layout has several files for each reference."""
     id: Line = "{case}"
     """The case id, made of the names in ``scan``."""
+    patient: Line | None = None
+    """Whose case it is, made of the names in ``scan``; ``{patient}`` where that is one of them."""
     split: Line | None = None
     """The split that every case found here is in."""
+    grey_levels: dict[LabelId, tuple[GreyLevel, GreyLevel]] = {}
+    """For references that are pictures: the darkest and brightest pixel that means a label."""
 
 
 class Metadata(Record):
@@ -265,6 +274,12 @@ class DatasetCard(Record):
                 return track
         valid = ", ".join(track.id for track in self.tracks)
         raise ValueError(f"{self.id} has no track {track_id!r}; it has: {valid}")
+
+    def modalities(self, track: Track) -> tuple[Modality, ...]:
+        """Modality of each scan of a case of the track; one where all have the same."""
+        if track.modality is not None:
+            return (track.modality,)
+        return self.scan_modalities or (self.modality,)
 
     def listed_cases(self, track: Track) -> tuple[str, ...] | None:
         """Case ids of a track as far as the card itself lists them; None where it does not."""

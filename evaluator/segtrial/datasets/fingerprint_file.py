@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from segtrial.datasets.fingerprint import SIDE, Fingerprint
+from segtrial.datasets.stamps import stamp
 from segtrial.errors import StoreError
 
 _FORMAT = "segtrial fingerprint 1"
@@ -20,7 +21,7 @@ def save(path: Path, mark: Fingerprint, scan: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(
             new,
-            of=np.array([_FORMAT, mark.exact, _stamp(scan)]),
+            of=np.array([_FORMAT, mark.exact, stamp(scan)]),
             slices=np.packbits(mark.slices, axis=1),
             shown=mark.shown,
         )
@@ -33,15 +34,10 @@ def load(path: Path, scan: Path) -> Fingerprint | None:
     """A fingerprint that was kept, or None where there is none or the scan's file has changed."""
     try:
         with np.load(path, allow_pickle=False) as kept:
-            kind, exact, stamp = kept["of"].tolist()
-            if kind != _FORMAT or stamp != _stamp(scan):
+            kind, exact, seen = kept["of"].tolist()
+            if kind != _FORMAT or seen != stamp(scan):
                 return None
             bits = np.unpackbits(kept["slices"], axis=1, count=SIDE * SIDE).astype(bool)
             return Fingerprint(exact, bits, kept["shown"])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None
-
-
-def _stamp(scan: Path) -> str:
-    seen = scan.stat()
-    return f"{seen.st_size} {seen.st_mtime_ns}"

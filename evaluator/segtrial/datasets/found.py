@@ -7,6 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+@dataclass(frozen=True)
+class Slides:
+    """A reference that is a folder of PNG pictures, one for each slice.
+
+    Attributes
+    ----------
+    folder : Path
+    grey_levels : mapping of int to (int, int)
+        Label id to the darkest and the brightest pixel that means it; 0 is background.
+    """
+
+    folder: Path
+    grey_levels: Mapping[int, tuple[int, int]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FoundCase:
     """Files of one case, before the table is read.
@@ -16,13 +31,13 @@ class FoundCase:
     id : str
         As the dataset writes it.
     scans : tuple of Path
-        Files, or folders of a DICOM series.
+        Files, or folders of a DICOM series. The first is there; a further one may be missing.
     reference : Path or None
         An integer label map.
     masks : mapping of int to Path
         Instead of a label map: one file per label, by label id.
-    slides : Path or None
-        Instead of both: a folder of PNG images, one per slice.
+    slides : Slides or None
+        Instead of both: pictures.
     patient, split : str or None
         Where the folder itself says so.
     """
@@ -31,6 +46,6 @@ class FoundCase:
     scans: tuple[Path, ...]
     reference: Path | None = None
     masks: Mapping[int, Path] = field(default_factory=dict)
-    slides: Path | None = None
+    slides: Slides | None = None
     patient: str | None = None
     split: str | None = None

@@ -21,7 +21,7 @@ def find_cases(folder: Path, card: DatasetCard) -> list[FoundCase]:
     Raises
     ------
     DatasetError
-        Two files claim to be the scan of one case, or a further scan of a case is missing.
+        Two files claim to be the scan of one case.
     """
     found: dict[str, FoundCase] = {}
     for files in card.files:
@@ -38,18 +38,12 @@ def find_cases(folder: Path, card: DatasetCard) -> list[FoundCase]:
 def _cases(folder: Path, files: Files) -> Iterator[FoundCase]:
     for scan, names in find(folder, files.scan):
         case = fill(files.id, names)
-        more = tuple(folder / fill(pattern, names) for pattern in files.more_scans)
-        lost = [path for path in more if not path.exists()]
-        if lost:
-            raise DatasetError(
-                f"Case {case!r} lacks {lost[0]}, which belongs to {scan}. The download is not "
-                "complete; fetch it again."
-            )
+        more = (folder / fill(pattern, names) for pattern in files.more_scans)
         reference = folder / fill(files.reference, names) if files.reference else None
         yield FoundCase(
             id=case,
             scans=(scan, *more),
             reference=reference if reference is not None and reference.is_file() else None,
-            patient=names.get("patient"),
+            patient=fill(files.patient, names) if files.patient else names.get("patient"),
             split=files.split,
         )

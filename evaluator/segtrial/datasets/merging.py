@@ -16,12 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from segtrial.datasets.found import Slides
 from segtrial.datasets.records import Progress
+from segtrial.datasets.slides import merge_slides
 from segtrial.errors import DatasetError
 from segtrial.scans import Grid, read_grid, read_label_map, write_volume
-
-_FOREGROUND = 1
-"""What a slice of a dataset with one structure is merged to."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,16 @@ class Parts:
     scan: Path
     target: Path
     masks: Mapping[int, Path]
-    slides: Path | None = None
+    slides: Slides | None = None
 
     @property
     def stale(self) -> bool:
         """Whether the kept label map is missing or older than what it is made of."""
         if not self.target.is_file():
             return True
-        source = self.slides or next(iter(self.masks.values())).parent
-        return source.stat().st_mtime_ns > self.target.stat().st_mtime_ns
+        made = self.target.stat().st_mtime_ns
+        folder = self.slides.folder if self.slides else next(iter(self.masks.values())).parent
+        return any(path.stat().st_mtime_ns > made for path in (folder, *folder.iterdir()))
 
 
 def merge_all(parts: Sequence[Parts], *, progress: Progress | None = None) -> None:
@@ -62,7 +62,7 @@ def _merge(parts: Parts) -> None:
     try:
         grid = read_grid(parts.scan)
         if parts.slides is not None:
-            labels = merge_slides(parts.slides, grid)
+            labels = merge_slides(parts.slides, parts.scan, grid)
         else:
             labels = merge_masks(parts.masks, grid)
     except DatasetError as error:
@@ -89,31 +89,4 @@ def merge_masks(masks: Mapping[int, Path], grid: Grid) -> NDArray[np.uint16]:
     merged = np.zeros(grid.shape, dtype=np.uint16, order="F")
     for label, path in sorted(masks.items()):
         merged[read_label_map(path, grid=grid).labels != 0] = label
-    return merged
-
-
-def merge_slides(folder: Path, grid: Grid) -> NDArray[np.uint16]:
-    """One label map of PNG slices, in the order of their names.
-
-    The rows of a slice run along the scan's second axis and its columns along the first, as in
-    DICOM.
-    """
-    from skimage.io import imread  # noqa: PLC0415 - only this layout reads pictures
-
-    files = sorted(folder.glob("*.png"))
-    if len(files) != grid.shape[2]:
-        raise DatasetError(
-            f"{folder} holds {len(files)} slices, but the scan has {grid.shape[2]}. "
-            "The download is not complete, or a slice was added; fetch it again."
-        )
-    merged = np.zeros(grid.shape, dtype=np.uint16, order="F")
-    for k, path in enumerate(files):
-        slide = np.asarray(imread(path))
-        if slide.shape[:2] != (grid.shape[1], grid.shape[0]):
-            raise DatasetError(
-                f"{path} has {slide.shape[1]} x {slide.shape[0]} pixels, but the scan's slices "
-                f"have {grid.shape[0]} x {grid.shape[1]}."
-            )
-        mask = slide.reshape(*slide.shape[:2], -1)[..., 0] > 0
-        merged[..., k] = mask.T * _FOREGROUND
     return merged

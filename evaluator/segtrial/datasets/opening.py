@@ -72,6 +72,7 @@ def read_folder(
         The folder is not this dataset's, or not complete enough to be read.
     """
     root, found = find_cases(card, folder)
+    _refuse_incomplete(found)
     index = CaseIndex(case.id for case in found)
     rows = read_table(table_folder(card, root, folder), card, _rows_of(card, found))
     if card.layout == "segtrial":
@@ -79,6 +80,16 @@ def read_folder(
     kept = (cache_dir or default_cache_dir()) / "references" / f"{card.id}-{_safe(card.version)}"
     cases = tuple(_case(one, rows, card, kept) for one in found)
     return Dataset(card, cases, root, progress)
+
+
+def _refuse_incomplete(found: list[FoundCase]) -> None:
+    for case in found:
+        lost = [path for path in case.scans if not path.exists()]
+        if lost:
+            raise DatasetError(
+                f"Case {case.id!r} lacks {lost[0]}, which belongs to {case.scans[0]}. The download "
+                "is not complete; fetch it again."
+            )
 
 
 def find_cases(card: DatasetCard, folder: Path) -> tuple[Path, list[FoundCase]]:

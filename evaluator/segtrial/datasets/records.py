@@ -8,6 +8,7 @@ from pathlib import Path
 
 from segtrial.contracts.dataset_card import DatasetCard, Track
 from segtrial.contracts.reading import nearest
+from segtrial.datasets.found import Slides
 from segtrial.errors import DatasetError
 from segtrial.policy.case_names import CaseIndex
 
@@ -30,7 +31,7 @@ class Case:
     split: str | None = None
     masks: Mapping[int, Path] = field(default_factory=dict)
     """What ``reference`` is made of, where the dataset has one file per label."""
-    slides: Path | None = None
+    slides: Slides | None = None
     """What ``reference`` is made of, where the dataset has one picture per slice."""
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.datasets.file_kind import problem_of
-from segtrial.datasets.found import FoundCase
+from segtrial.datasets.found import FoundCase, Slides
 from segtrial.datasets.opening import find_cases, table_folder
 from segtrial.datasets.records import Progress
+from segtrial.datasets.slides import SlideError, pair_slides, read_slide
 from segtrial.errors import DatasetError
 from segtrial.policy.case_names import CaseIndex
-from segtrial.scans import Grid, read_grid, read_label_map, read_scan, same_grid
+from segtrial.scans import Grid, read_grid, read_label_map, read_scan, same_grid, series_files
 
 Kind = Literal["missing", "unreadable", "mislabelled", "misaligned", "unexpected"]
 
@@ -133,10 +134,11 @@ def _case(card: DatasetCard, case: FoundCase, needed: frozenset[str]) -> list[Pr
 
 
 def _scan(case: FoundCase, scan: Path) -> tuple[list[Problem], Grid | None]:
-    if scan.is_dir():
-        empty = not any(scan.iterdir())
-        return ([Problem("missing", case.id, scan, "the folder is empty")] if empty else []), None
-    why = problem_of(scan, scan.name)
+    if not scan.exists():
+        return [Problem("missing", case.id, scan, "it belongs to the scan of this case")], None
+    if scan.is_dir() and not any(scan.iterdir()):
+        return [Problem("missing", case.id, scan, "the folder is empty")], None
+    why = None if scan.is_dir() else problem_of(scan, scan.name)
     if why is not None:
         return [Problem("unreadable", case.id, scan, why)], None
     try:
@@ -146,8 +148,8 @@ def _scan(case: FoundCase, scan: Path) -> tuple[list[Problem], Grid | None]:
 
 
 def _reference(card: DatasetCard, case: FoundCase, grid: Grid | None) -> Iterator[Problem]:
-    if case.slides is not None and not any(case.slides.glob("*.png")):
-        yield Problem("missing", case.id, case.slides, "the folder holds no PNG")
+    if case.slides is not None:
+        yield from _slides(case, case.slides)
     for path in case.masks.values():
         if not path.is_file():
             yield Problem("missing", case.id, path, "every structure has a file of its own")
@@ -156,6 +158,24 @@ def _reference(card: DatasetCard, case: FoundCase, grid: Grid | None) -> Iterato
     if case.reference is not None:
         allowed = frozenset(card.labels) | frozenset(card.ignore)
         yield from _label_map(case, case.reference, grid, allowed)
+
+
+def _slides(case: FoundCase, slides: Slides) -> Iterator[Problem]:
+    try:
+        files = series_files(case.scans[0])
+        shape = read_grid(case.scans[0]).shape[:2]
+    except DatasetError:
+        return  # already named: the scan cannot be read
+    try:
+        pictures = pair_slides(slides.folder, files)
+    except SlideError as error:
+        yield Problem(error.kind, case.id, error.path, error.why)
+        return
+    for path in pictures:
+        try:
+            read_slide(path, shape=shape, grey_levels=slides.grey_levels)
+        except SlideError as error:
+            yield Problem(error.kind, case.id, error.path, error.why)
 
 
 def _label_map(

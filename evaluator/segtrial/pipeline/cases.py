@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from segtrial.datasets import Case, Dataset
+from segtrial.datasets.stamps import stamp
 from segtrial.errors import DatasetError
 from segtrial.pipeline.events import Watcher
 from segtrial.pipeline.workers import worker_pool
@@ -118,7 +119,7 @@ def _stamp(case: Case) -> str:
     parts = []
     for path in (*case.scans, *([case.reference] if case.reference else [])):
         try:
-            seen = path.stat()
+            parts.append(f"{path} {stamp(path)}")
         except OSError as problem:
             error = DatasetError(
                 f"{path} cannot be read: {problem.strerror}. Fetch the dataset again; "
@@ -126,5 +127,4 @@ def _stamp(case: Case) -> str:
             )
             error.add_note(f"case {case.id}")
             raise error from None
-        parts.append(f"{path} {seen.st_size} {seen.st_mtime_ns}")
     return "\n".join(parts)

@@ -36,6 +36,7 @@ class Dicom:
     echo_time_ms: float | None = None
     tilt_degrees: float = 0.0
     names: str = "i{n:04},0000b.dcm"
+    """``{n}`` counts from 0, ``{n1}`` from 1, ``{even}`` and ``{odd}`` leave every other out."""
     head_first: bool = False
     """Whether file names count from the head down, as in CHAOS."""
     fields: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +51,10 @@ class Dicom:
         written = []
         for k in range(count) if only is None else only:
             number = count - 1 - k if self.head_first else k
-            path = folder / self.names.format(n=number)
+            name = self.names.format(
+                n=number, n1=number + 1, even=2 * number + 2, odd=2 * number + 1
+            )
+            path = folder / name
             self._slice(path, k, number).save_as(path, enforce_file_format=True)
             written.append(path)
         return written
