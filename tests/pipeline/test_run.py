@@ -161,12 +161,12 @@ def test_a_run_killed_again_and_again_ends_in_the_same_results(
 
 
 def test_a_stop_ends_in_seconds_and_keeps_what_is_final(evaluate: Evaluate, tmp_path: Path) -> None:
-    """SIGINT and then SIGTERM: each comes while a program sleeps, and each start goes on."""
+    """SIGINT, SIGTERM, SIGHUP: each comes while a program sleeps, and each start goes on."""
     dataset = tiny.make_dataset(tmp_path / "slow", [0, 0, 2, 2, 2, 2, 2, 2, 2, 2])
     moody = tiny.make_submission(tmp_path / "moody", name="moody", program=tiny.MOODY)
     words = ["run", str(moody), "--build", "-d", str(dataset), "--store", "s", "-o", "r.json"]
     final = [0]
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with subprocess.Popen(
             [sys.executable, "-m", "segtrial", *words],
             cwd=tmp_path,
@@ -188,7 +188,7 @@ def test_a_stop_ends_in_seconds_and_keeps_what_is_final(evaluate: Evaluate, tmp_
         final.append(json.loads(evaluate("status", "s", "--json").stdout)[0]["final"])
 
     # With a stop that waited for the sleepers, all ten would be final.
-    assert 0 < final[1] < final[2] < 10
+    assert 0 < final[1] < final[2] < final[3] < 10
 
 
 def test_ten_equal_failures_in_a_row_stop_the_rest(evaluate: Evaluate, tmp_path: Path) -> None:

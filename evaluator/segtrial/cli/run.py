@@ -6,7 +6,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -229,7 +229,7 @@ def init(
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; a second signal ends the process the hard way."""
+    """An event that SIGINT, SIGTERM and a lost terminal set; a second one ends it the hard way."""
     stop = threading.Event()
 
     def ask(number: int, _frame: object) -> None:
@@ -237,9 +237,13 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         stop.set()
-        stderr().print("stopping: killing containers, keeping everything that is final")
+        with suppress(OSError):  # the terminal may be what was lost
+            stderr().print("stopping: killing containers, keeping everything that is final")
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else started by nohup: go on
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield stop
     finally:
