@@ -123,7 +123,16 @@ def test_what_strangers_copy_imports_nothing_of_ours(folder: str) -> None:
 @pytest.mark.parametrize("module", ["segtrial", "segtrial.cli", "segtrial.pipeline"])
 def test_importing_loads_no_heavy_library(module: str) -> None:
     """Nothing connects to Docker, the network or a GPU at import, and the start stays quick."""
-    heavy = {"docker", "nibabel", "scipy", "skimage", "torch", "huggingface_hub", "gradio"}
+    heavy = {
+        "docker",
+        "nibabel",
+        "scipy",
+        "skimage",
+        "torch",
+        "huggingface_hub",
+        "gradio",
+        "SimpleITK",
+    }
     code = f"import sys, {module}; print(*sorted(m for m in sys.modules if '.' not in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.split())
