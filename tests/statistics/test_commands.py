@@ -104,6 +104,27 @@ def test_reanalyze_notices_an_edited_record_setting_or_verdict(folder: Path) -> 
         assert json.loads(shown)["same"] is False
 
 
+def test_reanalyze_says_which_settings_are_not_the_usual_ones(folder: Path) -> None:
+    def lenient(body: dict[str, Any]) -> None:
+        body["settings"]["alpha"] = 0.4
+
+    path = edited(folder, "lenient.json", lenient)
+    assert evaluate("reanalyze", path, "--write")[0] == 1
+    code, shown, _ = evaluate("reanalyze", path)
+    assert code == 0
+    assert "Not by default: alpha 0.4; ranked_verdicts ['clean', 'unknown']." in shown
+    assert json.loads(evaluate("reanalyze", path, "--json")[1])["changed_settings"]["alpha"] == 0.4
+
+
+def test_reanalyze_says_when_the_records_were_not_published(folder: Path) -> None:
+    def keep_in(body: dict[str, Any]) -> None:
+        body["records"], body["cases"] = [], []
+
+    code, _, told = evaluate("reanalyze", edited(folder, "kept.json", keep_in))
+    assert code == 3
+    assert "holds no per-case records" in told
+
+
 def test_reanalyze_can_write_what_follows_from_the_records(folder: Path) -> None:
     def flatter(body: dict[str, Any]) -> None:
         body["analysis"]["kidney"]["dice"]["ranking"][0]["rank_interval"] = [1, 1]

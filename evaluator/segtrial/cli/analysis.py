@@ -78,7 +78,13 @@ def reanalyze(
     from segtrial.statistics.difference import differing_fields  # noqa: PLC0415 - as above
 
     published = _read(results_file)
+    if published.analysis and not published.records:
+        raise ResultsError(
+            f"{results_file} holds no per-case records: the card of its dataset keeps them in. "
+            "Only whoever has the store can repeat this analysis."
+        )
     recomputed = analyse_results(published)
+    changed = _changed_settings(recomputed.settings)
     found = differing_fields(
         _shown(published, published.content_sha256), _shown(recomputed, _hash_of(recomputed))
     )
@@ -90,6 +96,7 @@ def reanalyze(
                 "same": not found,
                 "differing": len(found),
                 "written": bool(found) and write,
+                "changed_settings": changed,
                 "first": [difference.as_dict() for difference in found[:_SHOWN_DIFFERENCES]],
             }
         )
@@ -100,6 +107,9 @@ def reanalyze(
             f"{results_file}: the analysis follows from the records, byte for byte.",
             soft_wrap=True,
         )
+        if changed:
+            told = "; ".join(f"{key} {value}" for key, value in changed.items())
+            stdout().print(f"Not by default: {told}.", soft_wrap=True, markup=False)
 
 
 def plan(
@@ -269,6 +279,14 @@ def _shown(results: Results, content_sha256: str | None) -> dict[str, Any]:
         "analysis": results.analysis,
         "content_sha256": content_sha256,
     }
+
+
+def _changed_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that are not the methodology's: a file can repeat itself and still be lenient."""
+    from segtrial.statistics.settings import SETTINGS  # noqa: PLC0415 - only when it runs
+
+    usual = SETTINGS.model_dump(mode="json")
+    return {key: value for key, value in sorted(settings.items()) if value != usual[key]}
 
 
 def _hash_of(results: Results) -> str:
