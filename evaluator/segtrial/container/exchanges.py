@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from segtrial.container.exchange import Exchange, ExchangeKind
 from segtrial.container.exchange_host import HostExchange
 from segtrial.container.exchange_volume import VolumeExchange
 from segtrial.container.holder import IN, OUT, holder_body
-from segtrial.container.owner import Owner
+from segtrial.container.owner import Owner, scratch
 from segtrial.contracts.limits import Limits
 
 
@@ -62,8 +61,8 @@ def _containers_see_our_mounts(engine: Engine, owner: Owner, *, holder_image: st
     would then write to the folder below, on a disk and without a bound.
     """
     name = f"{owner.name}-trial"
-    with tempfile.TemporaryDirectory() as empty:
-        exchange = HostExchange(owner.folder / name, case=Path(empty), limits=Limits(output_mib=1))
+    with scratch(owner) as empty:
+        exchange = HostExchange(owner.folder / name, case=empty, limits=Limits(output_mib=1))
     mounts = exchange.mounts(input_at=IN, output_at=OUT)
     container = f"segtrial-{name}"
     try:

@@ -11,7 +11,9 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ LABEL_HOST = "segtrial.host"
 LABEL_RUN = "segtrial.run"
 LOCK_SUFFIX = ".lock"
 _NAME_BYTES = 8
+_WORK = "work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,22 @@ def claim_owner() -> Iterator[Owner]:
         lock.release(remove=True)
 
 
+@contextmanager
+def scratch(owner: Owner) -> Iterator[Path]:
+    """A small folder of our own that is gone after the block, or with its owner if that is killed.
+
+    In memory on most hosts: for requests and lists, not for images and scans.
+    """
+    work = owner.folder / _WORK
+    work.mkdir(mode=0o700, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=work) as folder:
+            yield Path(folder)
+    finally:
+        with suppress(OSError):  # another thread has one, too
+            work.rmdir()
+
+
 def is_owner_name(text: str) -> bool:
     """Whether a text can be the name of an owner."""
     return re.fullmatch(rf"[0-9a-f]{{{2 * _NAME_BYTES}}}", text) is not None
@@ -115,6 +134,8 @@ def is_alive(name: str) -> bool:
 
 def discard_folder(folder: Path) -> None:
     """Remove an owner's folder with the mounts in it; never looks into what they hold."""
+    # No container ever sees this one, so nothing strange can be in it.
+    shutil.rmtree(folder / _WORK, ignore_errors=True)
     with suppress(FileNotFoundError):
         for attempt in folder.iterdir():
             discard_attempt(attempt)

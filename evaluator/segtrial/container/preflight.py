@@ -6,7 +6,6 @@ and flags, with small limits and a program (`inside`) that pushes against the wa
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from segtrial.container.finding import Finding
 from segtrial.container.host_facts import judge_engine
 from segtrial.container.image_facts import ImageFacts
 from segtrial.container.observation import Observation
+from segtrial.container.owner import scratch
 from segtrial.container.preflight_gpu import judge_gpus
 from segtrial.container.probe_findings import (
     DEADLINE_S,
@@ -53,8 +53,8 @@ def examine_walls(sandbox: Sandbox, image: ImageFacts) -> Iterator[Finding]:
     """The same without the GPUs."""
     yield from judge_engine(sandbox.engine.info(), host_swap_bytes=host_swap_bytes(sandbox))
     yield _exchange(sandbox)
-    with tempfile.TemporaryDirectory(prefix="segtrial-doctor-") as folder:
-        specs = _specs(image, Path(folder))
+    with scratch(sandbox.owner) as folder:
+        specs = _specs(image, folder)
         for probe in PROBES:
             yield from judge(probe, _run(sandbox, specs[probe]))
         free = replace(specs["walls"], granted=Relaxations(writable_rootfs=True))
