@@ -65,8 +65,8 @@ def run(
         float | None,
         typer.Option(
             min=0,
-            help="Hours of GPUs (slots) a submission may use on the track, over all its runs; what "
-            "the platform failed or was interrupted does not count.",
+            help="Hours that a submission may hold GPUs (slots) on the track, over all its runs; "
+            "only final attempts count, no fault of the platform.",
         ),
     ] = None,
     images_gib: Annotated[
