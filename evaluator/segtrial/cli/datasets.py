@@ -43,14 +43,16 @@ def list_datasets(
         ]
         print_json(rows)
         return
-    from rich.table import Table  # noqa: PLC0415 - drawn when asked for
+    from rich.table import Column, Table  # noqa: PLC0415 - drawn when asked for
 
-    table = Table("id", "title", "licence", "references", "tracks", box=None, pad_edge=False)
+    ids = [Column(name, no_wrap=True) for name in ("id", "tracks", "references")]
+    words = [Column(name, overflow="fold") for name in ("title", "licence")]
+    table = Table(*ids, *words, box=None, pad_edge=False)
     for card in cards:
-        tracks = ", ".join(track.id for track in card.tracks)
-        table.add_row(card.id, card.title, card.licence.name, card.references, tracks)
+        tracks = "\n".join(track.id for track in card.tracks)
+        table.add_row(card.id, tracks, card.references, card.title, card.licence.name)
     for node in nodes:
-        table.add_row(node.id, node.title, node.licence or "", "", "", style="dim")
+        table.add_row(node.id, "", "", node.title, node.licence or "", style="dim")
     stdout().print(table)
 
 

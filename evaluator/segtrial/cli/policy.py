@@ -70,6 +70,7 @@ def _answer(submission: str, dataset: str, track: str | None) -> DatasetAnswer:
 
 def _show(found: DatasetAnswer) -> None:
     from rich.markup import escape  # noqa: PLC0415 - drawn when asked for
+    from rich.padding import Padding  # noqa: PLC0415 - as above
     from rich.table import Table  # noqa: PLC0415 - as above
 
     out = stdout()
@@ -87,7 +88,11 @@ def _show(found: DatasetAnswer) -> None:
     for number, path in enumerate(found.overall.paths, start=1):
         out.print(f"\n[bold]{number}.[/] {escape(_headline(path))}")
         for step in path.steps:
-            out.print(f"   {escape(step.sentence)}  [dim]({step.confidence} confidence)[/]")
+            said = f"{escape(step.sentence)}  [dim]({step.confidence} confidence)[/]"
+            if out.is_terminal:
+                out.print(Padding(said, (0, 0, 0, 3)))  # a long sentence stays below its beginning
+            else:
+                out.print(f"   {said}", soft_wrap=True)
             for link in step.evidence:
                 out.print(f"     [dim]{escape(link)}[/]", soft_wrap=True)
 
@@ -103,7 +108,8 @@ def _row(judged: Judgement) -> tuple[str, str, str]:
 
 def _headline(path: EvidencePath) -> str:
     some = f", at least {path.least} of them took part" if path.least else ""
-    return f"{path.cases} cases are {path.eligibility}{some}:"
+    counted = "1 case is" if path.cases == 1 else f"{path.cases} cases are"
+    return f"{counted} {path.eligibility}{some}:"
 
 
 def _matrix(*, as_json: bool) -> None:
@@ -127,7 +133,8 @@ def _draw(found: dict[str, dict[str, Judgement]]) -> None:
     for number, track in enumerate(tracks, start=1):
         out.print(f"{number:>3} {track}")
     width = max((len(model) for model in found), default=0)
-    out.print(" " * (width + 1) + " ".join(f"{n:>2}" for n in range(1, len(tracks) + 1)))
+    numbers = " ".join(f"{number:>2}" for number in range(1, len(tracks) + 1))
+    out.print(f"{'':{width}} {numbers}", soft_wrap=True)
     for model, row in found.items():
         cells = " ".join(
             f" [{_STYLE[judged.verdict]}]{_LETTER[judged.verdict]}[/]" for judged in row.values()

@@ -298,5 +298,5 @@ def describe(dataset: str, part: Subset, graph: LineageGraph) -> str:
         return title
     pieces = [f"split {split}" for split in sorted(part.splits)]
     size = shelf.size(part)
-    pieces += [f"{size} cases"] if size is not None else []
+    pieces += ["1 case" if size == 1 else f"{size} cases"] if size is not None else []
     return f"{title} ({', '.join(pieces)})" if pieces else title
