@@ -1,7 +1,8 @@
 """Do the intervals cover, and how often is a verdict false? Simulated, seeded, with errors.
 
 ``python benchmarks/coverage.py`` prints tables in Markdown; ``--write FILE`` puts them between the
-markers of that file (``docs/methodology.md``). ``--quick`` runs a tenth of it.
+markers of that file (``docs/methodology.md``), all of them or the one of ``--only``. ``--quick``
+runs a tenth of it.
 
 Scores are drawn from four made-up populations (`POPULATIONS`): patients share their difficulty, so
 two submissions' scores of a patient are correlated, and some of them are 0. Ours are the functions
@@ -25,19 +26,22 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from segtrial.policy.failures import metric_rule
-from segtrial.statistics.comparison import holm
+from segtrial.statistics.comparison import differences, equivalence_p, holm
 from segtrial.statistics.estimates import estimates
 from segtrial.statistics.exact import quantise
 from segtrial.statistics.guard import guarded_intervals
 from segtrial.statistics.intervals import Interval
+from segtrial.statistics.ranking import rank_intervals
 from segtrial.statistics.resampling import bootstrap
 from segtrial.statistics.scores import Family
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import generators, pairs, sign_flip_tests
+from segtrial.statistics.subgroups import slice_tests
 from segtrial.statistics.weights import (
     Stream,
     bootstrap_counts,
     flip_codes,
+    permutations,
     spacings,
 )
 
@@ -51,6 +55,18 @@ FEWER_FLIPS = AnalysisSettings(flips=9_999)
 SEED_RESAMPLES = 2_000
 CORRELATION = 0.6
 """Of the difficulty of a patient for two submissions, on the normal scale."""
+TITLES = (
+    "**Coverage of the 95 % interval of a mean**",
+    "**Coverage of the 95 % interval of a paired difference**",
+    "**Family-wise error",
+    "**Equal means, but one",
+    "**Power:",
+    "**Equal submissions: share",
+    "**Verdict “equivalent” although",
+    "**Rank intervals of six",
+    "**Interaction test: share",
+)
+"""How each table begins."""
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 
 
@@ -331,24 +347,29 @@ class Rules:
             Stream(int(random.integers(2**62))), patients=n, resamples=SEED_RESAMPLES
         ).astype(np.float64)
 
-    def decide(self, scores: Floats, index: int) -> dict[str, NDArray[np.int64]]:
-        """All rules."""
+    def ours(self, scores: Floats, index: int) -> NDArray[np.int64]:
+        """The verdicts of the product."""
         a, b = np.array(pairs(len(scores))).T
-        d = scores[a] - scores[b]
-        sign = np.sign(d.mean(axis=1)).astype(np.int64)
+        sign = np.sign((scores[a] - scores[b]).mean(axis=1)).astype(np.int64)
         codes = flip_codes(
             Stream(int(self.keys[index])), patients=self.n, bits=generators(FEWER_FLIPS)
         )
         (test,) = sign_flip_tests([family(scores)], codes, FEWER_FLIPS)
+        return np.where(holm(test.p) <= ALPHA, sign, 0)
+
+    def decide(self, scores: Floats, index: int) -> dict[str, NDArray[np.int64]]:
+        """All rules."""
+        a, b = np.array(pairs(len(scores))).T
+        d = scores[a] - scores[b]
         level = ALPHA / len(a)
         means = d @ self.counts.T / self.n
         ordered = np.sort(means, axis=1)
         plain = np.tile([level / 2, 1 - level / 2], (len(a), 1))
         return {
-            "ours": np.where(holm(test.p) <= ALPHA, sign, 0),
+            "ours": self.ours(scores, index),
             "percentile, Bonferroni (segauge)": leaves_out_0(at_levels(ordered, plain)),
             "BCa, Bonferroni": leaves_out_0(at_levels(ordered, bca_levels(d, means, level))),
-            "t, Holm": np.where(holm(t_p(d)) <= ALPHA, sign, 0),
+            "t, Holm": np.where(holm(t_p(d)) <= ALPHA, np.sign(d.mean(axis=1)), 0).astype(np.int64),
             "Wilcoxon, Holm": wilcoxon(d),
         }
 
@@ -502,6 +523,117 @@ def first_places_of_equals(sets: int) -> str:
     )
 
 
+def equal_but_for_the_margin(sets: int) -> str:
+    """Table 7."""
+    random = np.random.default_rng(7)
+    steady = Population("steady", 0.0, 40, 8)
+    margin = SETTINGS.margins["dice"]
+    rate = margin / steady.mean()
+    rows = []
+    for n in (20, 50, 100, 200, 400, 800):
+        cells = []
+        for rival in (steady, replace(steady, zeros=rate)):
+            # Close where nobody fails: the two differ by a little noise.
+            found = Tally()
+            for scores in draw([steady], n, sets, random):
+                noise = random.normal(0, 0.01, (2, n))
+                both = np.clip(scores + noise, 0, 1)
+                if rival.zeros:
+                    both[1] = np.where(random.random(n) < rate, 0.0, both[1])
+                else:
+                    both[1] -= margin
+                p = equivalence_p(differences(family(both)), n=n, margin=margin)
+                found.add(p <= ALPHA)
+            cells.append(found.text())
+        rows.append([str(n), *cells, f"{100 * (1 - rate) ** n:.0f}"])
+    return (
+        "**Verdict “equivalent” although the true difference is the margin of 0.01**, in % (5 or "
+        f"less is wanted), two submissions, {sets:,} test sets each\n\n"
+        + markdown(
+            [
+                "n",
+                "the same on every patient",
+                f"one fails on {100 * rate:.1f} % of patients",
+                "no failure in the test set",
+            ],
+            rows,
+        )
+    )
+
+
+def rank_intervals_cover(sets: int) -> str:
+    """Table 8."""
+    random = np.random.default_rng(8)
+    rows = []
+    for n in SIZES:
+        missed, wrong, width = Tally(), Tally(), Tally()
+        for population in POPULATIONS:
+            gains = (0.04, 0.03, 0.03, 0.015, 0.0, 0.0)
+            entries = [population.better_by(gain) for gain in gains]
+            rules = Rules(n, random)
+            for index, scores in enumerate(draw(entries, n, sets, random)):
+                better = [
+                    (a, b) if verdict > 0 else (b, a)
+                    for (a, b), verdict in zip(
+                        pairs(len(gains)), rules.ours(scores, index), strict=True
+                    )
+                    if verdict
+                ]
+                wrong.add(np.array([any(gains[a] <= gains[b] for a, b in better)]))
+                found = rank_intervals(len(gains), better)
+                out = [
+                    one.low > 1 + sum(g >= gain for g in gains) - 1
+                    or one.high < 1 + sum(g > gain for g in gains)
+                    for gain, one in zip(gains, found, strict=True)
+                ]
+                missed.add(np.array([any(out)]))
+                width.add(np.array([float(np.mean([one.high - one.low + 1 for one in found]))]))
+        mean_width = width.hits / width.tries
+        rows.append([str(n), missed.text(), wrong.text(), f"{mean_width:.1f}"])
+    return (
+        "**Rank intervals of six submissions (two pairs of equals), all of them at once**, in % (5 "
+        f"or less is wanted), the same populations, {sets:,} test sets each\n\n"
+        + markdown(
+            ["n", "any interval without the true rank", "any false verdict", "mean ranks in one"],
+            rows,
+        )
+    )
+
+
+def slices_of_chance(sets: int) -> str:
+    """Table 9."""
+    random = np.random.default_rng(9)
+    settings = AnalysisSettings(permutations=999)
+    designs = (
+        ("levels alike", (50, 50), (0.03, 0.03)),
+        ("levels alike", (20, 180), (0.03, 0.03)),
+        ("the small level scatters 5 times as widely", (10, 90), (0.1, 0.02)),
+        ("the small level scatters 5 times as widely", (20, 180), (0.1, 0.02)),
+        ("the small level scatters 5 times as widely", (50, 450), (0.1, 0.02)),
+        ("the large level scatters 5 times as widely", (10, 90), (0.02, 0.1)),
+    )
+    rows = []
+    for name, sizes, spreads in designs:
+        n = sum(sizes)
+        labels = np.repeat(np.array(["a", "b"]), sizes)
+        spread = np.repeat(spreads, sizes)
+        ours, pooled = Tally(), Tally()
+        for _ in range(sets):
+            scores = 0.7 + random.normal(0, 0.05, n) + spread * random.normal(size=(2, n))
+            key = int(random.integers(2**62))
+            orders = permutations(Stream(key), patients=n, count=settings.permutations)
+            p, _ = slice_tests(family(scores), labels, orders, settings)
+            ours.add(np.array([p is not None and p <= ALPHA]))
+            d = scores[0] - scores[1]
+            pooled.add(np.array([stats.f_oneway(d[: sizes[0]], d[sizes[0] :]).pvalue <= ALPHA]))
+        rows.append([name, " and ".join(map(str, sizes)), ours.text(), pooled.text()])
+    return (
+        "**Interaction test: share of slices highlighted although the comparison is the same on "
+        f"both levels**, in % (5 is wanted), two submissions, {sets:,} test sets each\n\n"
+        + markdown(["spread", "patients", "ours", "F test (one pooled error)"], rows)
+    )
+
+
 # Output -------------------------------------------------------------------------------------------
 
 
@@ -516,7 +648,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the test sets")
     parser.add_argument("--write", type=Path, help="put the tables between this file's markers")
-    parser.add_argument("--only", type=int, help="one table, 1 to 6; cannot be written")
+    parser.add_argument("--only", type=int, help="one table, 1 to 9")
     chosen = parser.parse_args()
     scale = 10 if chosen.quick else 1
     tables: list[tuple[Callable[[int], str], int]] = [
@@ -526,6 +658,9 @@ def main() -> None:
         (hidden_failures, 2000),
         (power, 500),
         (first_places_of_equals, 1000),
+        (equal_but_for_the_margin, 4000),
+        (rank_intervals_cover, 500),
+        (slices_of_chance, 1000),
     ]
     blocks = []
     for number, (table, sets) in enumerate(tables, start=1):
@@ -534,11 +669,29 @@ def main() -> None:
             blocks.append(table(sets // scale))
             print(blocks[-1])
             print(f"\n({time.perf_counter() - start:.0f} s)\n", flush=True)
-    if chosen.write and not chosen.only:
+    if chosen.write:
         before, rest = chosen.write.read_text().split(BEGIN)
-        after = rest.split(END)[1]
+        inside, after = rest.split(END)
+        if chosen.only:
+            blocks = put(blocks[0], chosen.only, inside.strip())
         text = "\n\n".join(blocks)
         chosen.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def put(block: str, number: int, inside: str) -> list[str]:
+    """The tables of a file, that one renewed; tables stand in order, each under its title."""
+    starts = sorted(
+        (inside.index(title), place)
+        for place, title in enumerate(TITLES, start=1)
+        if title in inside
+    )
+    stops = [start for start, _ in starts[1:]] + [len(inside)]
+    found = {
+        place: inside[start:stop].strip()
+        for (start, place), stop in zip(starts, stops, strict=True)
+    }
+    found[number] = block
+    return [found[place] for place in sorted(found)]
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from segtrial.statistics.scores import TrackScores
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import decidable
 from segtrial.statistics.stability import leave_one_out, sums_without_each, tau_b
-from segtrial.statistics.subgroups import STRUCTURE_SIZE, _Sequential, _tests
+from segtrial.statistics.subgroups import STRUCTURE_SIZE, _Sequential, slice_tests
 from segtrial.statistics.weights import Stream, bootstrap_counts, permutations, stream_for
 from trial_scores import FAST, change, family_of, trial
 
@@ -240,7 +240,7 @@ def test_a_small_level_that_scatters_widely_is_not_an_interaction() -> None:
     for seed in range(150):
         family = family_of(0.7 + scatter * random.normal(size=(2, 100)))
         orders = permutations(Stream(seed), patients=100, count=999)
-        interaction, _ = _tests(family, labels, orders, settings_)
+        interaction, _ = slice_tests(family, labels, orders, settings_)
         found += interaction is not None and interaction <= 0.05
     assert found / 150 < 0.15  # 0.05 is wanted; a pooled error gives 0.35
 

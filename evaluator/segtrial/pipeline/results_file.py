@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segtrial.contracts.result import Results
+from segtrial.errors import PlatformError
 
 _SET_ASIDE = ("measured", "environment", "content_sha256")
 """What no rerun repeats, and the hash itself."""
@@ -15,11 +16,24 @@ _LISTS_BY_LINE = ("records", "cases", "submissions", "measured")
 
 
 def write_results(results: Results, path: Path) -> None:
-    """Write the file in one piece: a reader sees the old one or the new one, never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write the file in one piece: a reader sees the old one or the new one, never a half.
+
+    Raises
+    ------
+    PlatformError
+        When it cannot be written there.
+    """
     part = path.with_name(f".{path.name}.part")
-    part.write_text(results_text(results), encoding="utf-8")
-    part.replace(path)
+    text = results_text(results)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as problem:
+        raise PlatformError(
+            f"The results cannot be written to {path}: {problem.strerror}. Give another path, or "
+            "make room."
+        ) from None
 
 
 def results_text(results: Results) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -154,6 +155,8 @@ def outlook(
     ResultsError
         For a family that is not there, or one in which nothing can be planned from.
     """
+    if difference is not None:
+        _must_be_positive("difference", difference)
     family, name = _family(results.analysis, structure, metric)
     rows = [row for row in family["pairs"] if _usable(row)]
     if not rows or family["n"] < 2:  # noqa: PLR2004 - one patient has no spread
@@ -196,11 +199,8 @@ def outlook_without_results(
     *, difference: float, deviation: float, submissions: int, power: float, alpha: float
 ) -> Outlook:
     """Plan from a spread of paired differences known from elsewhere."""
-    if difference <= 0 or deviation <= 0:
-        raise ResultsError(
-            f"The difference is {difference:g} and the deviation {deviation:g}; both must be "
-            "larger than 0."
-        )
+    _must_be_positive("difference", difference)
+    _must_be_positive("deviation", deviation)
     comparisons = _pairs(submissions)
     return Outlook(
         structure="any structure",
@@ -212,6 +212,11 @@ def outlook_without_results(
         difference=difference,
         patients=_for(difference, deviation, alpha / comparisons, power),
     )
+
+
+def _must_be_positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ResultsError(f"The {name} is {value:g}; it must be larger than 0, and a number.")
 
 
 def _family(

@@ -186,7 +186,7 @@ def slices_of(  # noqa: PLR0917 - all of one analysis, passed on in one place
     for name in sorted(levels):
         labels = np.array([levels[name][p] or "" for p in family.patients], np.str_)
         found.append((name, labels, _levels(track, family, members, labels, resampling, settings)))
-        raw.append(_tests(family, labels, orders, settings))
+        raw.append(slice_tests(family, labels, orders, settings))
     interaction, difficulty = (_adjusted([pair[k] for pair in raw]) for k in (0, 1))
     return [
         Slice(
@@ -321,13 +321,25 @@ def _size_levels(track: TrackScores, family: Family) -> tuple[str | None, ...] |
     return tuple(levels)
 
 
-def _tests(
+def slice_tests(
     family: Family,
     labels: NDArray[np.str_],
     orders: NDArray[np.integer] | None,
     settings: AnalysisSettings,
 ) -> tuple[float | None, float | None]:
-    """P-values of interaction and difficulty."""
+    """P-values of interaction and difficulty, not adjusted; None where there is nothing to test.
+
+    Parameters
+    ----------
+    family : Family
+        Any number of submissions.
+    labels : str array, shape (n,)
+        Level of each patient of the family; empty where it is not known.
+    orders : integer array, shape (K, P), or None
+        Random orders of the track's patients.
+    settings : AnalysisSettings
+        Smallest level that takes part.
+    """
     codes = _codes(labels, settings.minimum_n)
     comparable = family.comparable
     if orders is None or codes.max(initial=-1) < 1 or not comparable.any():
