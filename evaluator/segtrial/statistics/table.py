@@ -14,6 +14,7 @@ without an outcome is an error, because it can mean three things.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
@@ -76,7 +77,7 @@ class _Cell:
     eligibility: Eligibility | None = None
     """None where no row says."""
     metrics: dict[str, Value] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -145,6 +146,10 @@ def results_of_table(
     return results.model_copy(update={"segtrial_version": segtrial_version})
 
 
+_EVERY_FIELD = set(ScoreRecord.model_fields)
+"""One set for all records, instead of one each."""
+
+
 class _Table:
     """Rows taken in so far."""
 
@@ -161,7 +166,7 @@ class _Table:
         """One score."""
         submission = self._submission(row["submission"])
         structure = self._structure(row["structure"])
-        case = named(row["case"], "case")
+        case = sys.intern(named(row["case"], "case"))
         metric = named(row["metric"], "metric").lower()
         rule = metric_rule(metric)
         self._note_signature(metric, row.get("signature", ""))
@@ -182,9 +187,9 @@ class _Table:
             )
         self._note_presence(metric, rule.endpoint == "present", case, structure)
         self._note_eligibility(cell, row, key)
-        cell.seen.add(metric)
+        cell.seen += (sys.intern(metric),)
         if value is not None:
-            cell.metrics[metric] = value
+            cell.metrics[sys.intern(metric)] = value
 
     def take_case_list(self, rows: Iterable[tuple[str, Row]]) -> set[tuple[str, str]]:
         """The cases and structures of the track."""
@@ -264,9 +269,11 @@ class _Table:
         records = []
         for submission in sorted(self.submissions):
             for case, structure in sorted(expected):
-                cell = self.cells.get((submission, case, structure))
+                cell = self.cells.pop((submission, case, structure), None)
                 records.append(
-                    ScoreRecord(
+                    # Millions of them, of what was checked cell by cell: not validated again.
+                    ScoreRecord.model_construct(
+                        _EVERY_FIELD,
                         submission=submission,
                         case=case,
                         structure=structure,
@@ -292,7 +299,7 @@ class _Table:
 
     def _submission(self, written: str) -> str:
         name = named(written, "submission")
-        slug = slug_of(name, "-")
+        slug = sys.intern(slug_of(name, "-"))
         if not slug:
             raise ResultsError(
                 f"The submission {name!r} has no letter or digit to make an id of. Give it a name "
