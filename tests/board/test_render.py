@@ -9,6 +9,10 @@ import pytest
 
 from board.synthetic import make_results
 from segtrial.board import read_results, render
+from segtrial.board.drawing import Label, text_width
+from segtrial.board.endpoint import Endpoint, Level, Slice, _level_order
+from segtrial.board.plots.cost_scatter import _names
+from segtrial.board.views.slices import slices_view
 from segtrial.contracts.result import Results
 from segtrial.errors import ResultsError, UsageError
 
@@ -48,6 +52,56 @@ def test_entries_that_are_not_ranked_say_why(page: str) -> None:
     assert "partly trained on" in below
     assert "16 of 24 cases were in its training data" in below
     assert "12 of 24 cases not run" in below
+
+
+def test_the_marks_of_a_row_are_explained_below_the_table(page: str) -> None:
+    legend = page.split('class="legend"', 1)[1].split("</ul>", 1)[0]
+    assert "Mean over patients and its 95\u202f% interval" in legend
+    assert "failures that nobody has seen yet" in legend
+    assert "Tied for first" in legend
+
+
+def test_scores_without_a_run_have_no_column_of_times(results: Results, tmp_path: Path) -> None:
+    imported = render([results.model_copy(update={"measured": ()})], tmp_path)
+    table = re.search(r'<table class="(ranking[^"]*)"', imported.read_text(encoding="utf-8"))
+    assert table is not None
+    assert "hide-time" in table[1].split()
+
+
+def test_a_slice_without_estimates_lists_its_levels_in_their_order() -> None:
+    levels = [Level(name, 4, low_n=True, estimates=()) for name in (">=65", "<45", "45-65")]
+    ordered = sorted(levels, key=_level_order)
+    assert [level.level for level in ordered] == ["<45", "45-65", ">=65"]
+    one = Slice("age_band", tuple(ordered), 0, None, None)
+    endpoint = Endpoint("liver", "dice", 12, (), (), (), (one,), is_primary=True, raw={})
+    view = slices_view(endpoint, {})
+    assert "<svg" not in view
+    assert "No subgroup has enough patients" in view
+    assert re.findall(r"<th scope=\"row\">([^<]+)</th>", view) == [
+        "&lt;45",
+        "45-65",
+        "&gt;=65",
+    ]
+
+
+def test_no_name_lies_on_another_or_on_a_dot_of_the_cost_plot() -> None:
+    crowd = [(100.0 + 9 * k, 200.0 + 4 * (k % 5), f"entry number {k}") for k in range(40)]
+    labels = [shape for shape in _names(crowd) if isinstance(shape, Label)]
+    assert labels
+    boxes = []
+    for label in labels:
+        width = text_width(label.words, 10)
+        left = label.x - width if label.anchor == "end" else label.x
+        boxes.append((left, left + width, label.y - 7, label.y))
+    for one in boxes:
+        assert not any(
+            one[0] < x + 4 and x - 4 < one[1] and one[2] < y + 4 and y - 4 < one[3]
+            for x, y, _ in crowd
+        )
+        others = [box for box in boxes if box is not one]
+        assert not any(
+            one[0] < b[1] and b[0] < one[1] and one[2] < b[3] and b[2] < one[3] for b in others
+        )
 
 
 def test_the_page_asks_nobody_else_for_anything(page: str) -> None:

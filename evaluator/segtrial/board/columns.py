@@ -65,6 +65,8 @@ class Column:
     class_: str = "num"
     descending: bool = False
     """Whether the first click puts the largest on top."""
+    measured: bool = False
+    """Whether it is of the run, so that scores without a run have none."""
 
     def heading(self, frame: Frame) -> str:
         """Words above the column."""
@@ -138,7 +140,7 @@ def _ci_cell(row: Row, frame: Frame) -> object:
 def interval_words(interval: Interval, metric: MetricWords) -> str:
     """An interval in numbers, or the word for why there is none."""
     if interval.state is not None:
-        return interval.state
+        return _STATES.get(interval.state, interval.state)
     ends = [score_words(end, metric) for end in (interval.low, interval.high)]
     return "\u2013".join(ends)
 
@@ -171,6 +173,10 @@ def _frequency_cell(row: Row, _frame: Frame) -> object:
         ),
         tag("span", first, class_="sub"),
     ]
+
+
+_STATES = {"zero variance": "no spread"}
+"""Why there is no interval, for people who do not read formulas."""
 
 
 def score_words(value: float | None, metric: MetricWords) -> str:
@@ -267,12 +273,14 @@ COLUMNS = (
     Column(
         key="time",
         help="Median wall time per case",
+        measured=True,
         cell=lambda r, _f: seconds(r.cost.time_s),
         value=lambda r: r.cost.time_s,
     ),
     Column(
         key="memory",
         help="Highest memory of any case",
+        measured=True,
         cell=lambda r, _f: memory(r.cost.peak_memory_mib),
         value=lambda r: r.cost.peak_memory_mib,
         shown=False,
@@ -280,6 +288,7 @@ COLUMNS = (
     Column(
         key="gpu",
         help="Highest GPU memory of any case",
+        measured=True,
         label=lambda _f: "GPU memory",
         cell=lambda r, _f: memory(r.cost.gpu_memory_mib),
         value=lambda r: r.cost.gpu_memory_mib,
@@ -288,6 +297,7 @@ COLUMNS = (
     Column(
         key="energy",
         help="Median energy per case",
+        measured=True,
         cell=lambda r, _f: energy(r.cost.energy_j),
         value=lambda r: r.cost.energy_j,
         shown=False,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from segtrial.board.columns import CHOICES
 from segtrial.board.html import Markup, tag
 from segtrial.board.track import Track
-from segtrial.board.words import metric_words, structure_words
+from segtrial.board.words import metric_words, structure_choice
 
 _BY_ENDPOINT = "table stability pairwise compare slices cost"
 
@@ -18,7 +18,7 @@ def controls(tracks: Sequence[Track]) -> Markup:
     structure, metric = first.default or ("", "")
     names = {
         "track": [(t.key, f"{t.results.dataset.title}: {t.results.track.title}") for t in tracks],
-        "structure": [(s, structure_words(s)) for s in first.structures],
+        "structure": [(s, structure_choice(s)) for s in first.structures],
         "metric": [(m, metric_words(m).label) for m in first.metrics(structure)],
         "model": list(first.names.items()),
         "show": [("", "All"), ("ranked", "Ranked"), ("unranked", "Not ranked")],

@@ -81,8 +81,8 @@ def download_links(track: Track, names: Collection[str], *, dataset: str | None)
     results = track.results
     content = tag("code", results.content_sha256 or "")
     return Markup(
-        tag("p", "Take away: ", [[", " if k else "", one] for k, one in enumerate(links)], ".")
-        + tag("p", f"segtrial {results.segtrial_version}, content ", content, class_="hash")
+        tag("p", "Download: ", [[", " if k else "", one] for k, one in enumerate(links)], ".")
+        + tag("p", f"segtrial {results.segtrial_version}, content hash ", content, class_="hash")
     )
 
 

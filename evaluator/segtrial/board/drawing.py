@@ -17,7 +17,17 @@ from segtrial.board.html import Markup, tag
 
 Anchor = Literal["start", "middle", "end"]
 Role = Literal[
-    "text", "muted", "accent", "blue", "red", "amber", "grid", "axis", "faint", "on-accent"
+    "text",
+    "muted",
+    "accent",
+    "blue",
+    "red",
+    "amber",
+    "grid",
+    "axis",
+    "faint",
+    "on-accent",
+    "on-half",
 ]
 LIGHT: dict[Role, str] = {
     "text": "#1a1d21",
@@ -30,8 +40,11 @@ LIGHT: dict[Role, str] = {
     "axis": "#c3c9d0",
     "faint": "#f1f3f5",
     "on-accent": "#ffffff",
+    "on-half": "#101512",
 }
 """Colours of a figure in a file; the same as the style sheet's light ones."""
+_SMALL, _MEDIUM = 520.0, 760.0
+"""Widths in pixels: up to the first a figure fits a phone, up to the second half a screen."""
 _CHAR = 0.56
 """Mean width of a character in ems, of the fonts the page uses; for margins only."""
 
@@ -118,13 +131,20 @@ def inline_svg(figure: Figure, *, class_: str = "figure") -> Markup:
     return tag(
         "svg",
         [_svg_shape(shape) for shape in figure.shapes],
-        class_=class_,
+        class_=f"{class_} {_shrinks(figure.width)}".strip(),
         viewBox=f"0 0 {figure.width:g} {figure.height:g}",
         width=f"{figure.width:g}",
         height=f"{figure.height:g}",
         role="img",
         aria_label=f"{figure.title}. {figure.description}",
     )
+
+
+def _shrinks(width: float) -> str:
+    """How far a figure may shrink to fit before it scrolls: letters have to stay readable."""
+    if width <= _SMALL:
+        return "small"
+    return "medium" if width <= _MEDIUM else ""
 
 
 def svg_file(figure: Figure) -> str:

@@ -7,6 +7,8 @@ is read here and nowhere else in this package; whatever is not as it has to be b
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -232,11 +234,23 @@ def _pair(row: Mapping[str, Any]) -> Pair:
 def _slice(name: str, body: Mapping[str, Any]) -> Slice:
     return Slice(
         name=name,
-        levels=tuple(_level(level) for level in body["levels"]),
+        levels=tuple(sorted(map(_level, body["levels"]), key=_level_order)),
         unknown=int(body.get("unknown") or 0),
         interaction=_test(body.get("interaction")),
         difficulty=_test(body.get("difficulty")),
     )
+
+
+def _level_order(level: Level) -> tuple[float, int, str]:
+    """Ranges by their numbers, "below" first and "above" last; everything else by name."""
+    found = _RANGE.match(level.level)
+    if found is None:
+        return (math.inf, 0, level.level)
+    return (float(found[2]), _SIGNS.get(found[1][:1], 1), level.level)
+
+
+_SIGNS = {"<": 0, "\u2264": 0, ">": 2, "\u2265": 2}
+_RANGE = re.compile(r"([<>\u2264\u2265]?=?)\s*(\d+(?:\.\d+)?)")
 
 
 def _level(body: Mapping[str, Any]) -> Level:

@@ -20,7 +20,8 @@ _GRANTED = {
 
 def name_cell(row: SubmissionRow, *, track: str) -> Markup:
     """Name with its link to the model's page, and version, licence, links and tags under it."""
-    small: list[Markup] = [tag("span", row.version), tag("span", row.licence, class_="licence")]
+    version = "version unknown" if row.version == "unknown" else row.version
+    small: list[Markup] = [tag("span", version), tag("span", row.licence, class_="licence")]
     small += [
         link(url, word, aria_label=f"{word} of {row.name}")
         for word, url in (("paper", row.paper), ("code", row.code))
@@ -65,7 +66,14 @@ def verdict_badge(row: SubmissionRow, *, place: str) -> Markup:
             class_=f"badge {row.verdict}",
             popovertarget=target,
         )
-        + tag("div", evidence(row, meaning), id=target, popover=True, class_="pop")
+        + tag(
+            "div",
+            tag("strong", row.name),
+            evidence(row, meaning),
+            id=target,
+            popover=True,
+            class_="pop",
+        )
     )
 
 
@@ -80,7 +88,7 @@ def evidence(row: SubmissionRow, meaning: str) -> Markup:
     reached = bullets(linked(path) for path in row.evidence)
     paths = text([tag("p", "How this was reached:"), reached] if row.evidence else "")
     note = tag("p", "As declared by the authors; not confirmed by inspection.", class_="muted")
-    return Markup(tag("strong", row.name) + tag("p", meaning) + paths + declared + note)
+    return Markup(tag("p", meaning) + paths + declared + note)
 
 
 def bullets(lines: Iterable[object]) -> Markup:

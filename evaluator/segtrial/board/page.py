@@ -12,7 +12,7 @@ from segtrial.board.controls import controls
 from segtrial.board.html import Markup, json_for_script, tag
 from segtrial.board.title import title_block
 from segtrial.board.track import Track
-from segtrial.board.words import metric_words, plural, structure_words
+from segtrial.board.words import metric_words, plural, structure_choice
 
 _ASSETS = files("segtrial.board") / "assets"
 _SCRIPTS = ("state", "chunks", "table", "csv", "scatter", "compare", "main")
@@ -174,7 +174,7 @@ def _manifest(tracks: Sequence[Track], stamp: str, space: str | None) -> dict[st
         "space": space,
         "views": list(VIEWS),
         "columns": [list(choice) for choice in CHOICES],
-        "structures": {s: structure_words(s) for t in tracks for s in t.structures},
+        "structures": {s: structure_choice(s) for t in tracks for s in t.structures},
         "metrics": {m: metric_words(m).label for t in tracks for _, m in t.endpoints},
         "tracks": [_track(track) for track in tracks],
     }

@@ -15,6 +15,7 @@ from segtrial.board.endpoint import Endpoint
 from segtrial.board.entry import name_cell, verdict_badge
 from segtrial.board.finding import finding
 from segtrial.board.html import Markup, tag
+from segtrial.board.legend import legend
 from segtrial.board.svg import Scale, nice_ticks, padded
 from segtrial.board.unranked import Unranked
 from segtrial.board.words import metric_words, plural, structure_words
@@ -55,7 +56,7 @@ def ranking_table(
     ]
     frame = _frame(endpoint, rows, track)
     columns = [c for c in COLUMNS if c.key != "p90" or any(r.ranked.is_median for r in rows)]
-    hide = [f"hide-{column.key}" for column in columns if not column.shown]
+    hide = [f"hide-{c.key}" for c in columns if not c.shown or _is_bare(c, rows)]
     table = tag(
         "table",
         _caption(endpoint, len(rows)),
@@ -66,7 +67,22 @@ def ranking_table(
     )
     label = "Ranking, scrolls sideways"
     region = tag("div", table, class_="scroll", role="region", tabindex=0, aria_label=label)
-    return Markup(finding(endpoint, entries) + region)
+    return Markup(finding(endpoint, entries) + region + (_legend(rows, frame) if rows else ""))
+
+
+def _is_bare(column: Column, rows: Sequence[Row]) -> bool:
+    """Whether a measured column has nothing to show, as for imported scores."""
+    value = column.value
+    return column.measured and value is not None and all(value(row) is None for row in rows)
+
+
+def _legend(rows: Sequence[Row], frame: Frame) -> Markup:
+    return legend(
+        is_median=any(row.ranked.is_median for row in rows),
+        has_guard=any(row.ranked.guarded.drawable for row in rows),
+        has_ties=frame.tied > 1,
+        has_frequencies=any(row.ranked.rank_frequency for row in rows),
+    )
 
 
 def _frame(endpoint: Endpoint, rows: Sequence[Row], track: str) -> Frame:

@@ -17,7 +17,7 @@ def title_block(track: Track) -> Markup:
         plural(patients, "patient") if (patients := _patients(track)) else None,
         plural(len(results.track.structures), "structure"),
         plural(len(entries), "entry", "entries"),
-        f"references {results.dataset.references}",
+        f"reference labels {results.dataset.references}",
         f"data {results.dataset.licence.name}",
     ]
     shown = [fact for fact in facts if fact]

@@ -42,11 +42,12 @@ _METRICS: dict[str, MetricWords] = {
         ("lesion_f1", "Lesion F1", _FRACTION, "F1 of detected lesions."),
         ("lesion_precision", "Lesion precision", _FRACTION, "Predicted lesions that are real."),
         ("lesion_recall", "Lesion recall", _FRACTION, "Real lesions that were found."),
+        ("specificity", "Specificity", _FRACTION, "Cases left empty that should be."),
         (
-            "specificity",
-            "Specificity",
-            _FRACTION,
-            "Cases left empty that should be.",
+            "false_positive_ml",
+            "False-positive volume",
+            {"unit": "ml", "higher_is_better": False, "decimals": 2},
+            "Volume marked where the reference holds nothing.",
         ),
         ("interactive_auc", "Interactive AUC", _FRACTION, "Area under Dice over interactions."),
     )
@@ -114,6 +115,17 @@ def structure_words(key: str) -> str:
     'All structures (macro-average)'
     """
     return "All structures (macro-average)" if key == MACRO else key.replace("_", " ")
+
+
+def structure_choice(key: str) -> str:
+    """A structure's name in a narrow list of choices.
+
+    Examples
+    --------
+    >>> structure_choice("macro_average")
+    'All (macro-average)'
+    """
+    return "All (macro-average)" if key == MACRO else structure_words(key)
 
 
 def number(value: object, decimals: int) -> str:
@@ -220,6 +232,18 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     ('1 entry', '3 cases')
     """
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
+
+
+def roughly(count: int) -> str:
+    """A count that was extrapolated, to two digits.
+
+    Examples
+    --------
+    >>> roughly(37), roughly(42242)
+    ('37', '42\u202f000')
+    """
+    power = 10 ** max(0, len(str(count)) - 2)
+    return f"{round(count / power) * power:,}".replace(",", "\u202f")
 
 
 VERDICT_WORDS: dict[str, tuple[str, str]] = {

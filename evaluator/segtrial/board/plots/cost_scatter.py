@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from segtrial.board.drawing import Dots, Figure, Label, Role, Shape, Stroke, shortened, text_width
+from segtrial.board.drawing import (
+    Anchor,
+    Dots,
+    Figure,
+    Label,
+    Role,
+    Shape,
+    Stroke,
+    shortened,
+    text_width,
+)
 from segtrial.board.endpoint import Endpoint, Ranked
 from segtrial.board.plots.axes import Names, score_scale, title_of
 from segtrial.board.svg import Scale
-from segtrial.board.words import metric_words, number
+from segtrial.board.words import metric_words
 
 _WIDTH, _HEIGHT = 620.0, 380.0
 _LEFT, _TOP, _BOTTOM = 58.0, 16.0, 340.0
@@ -45,13 +56,11 @@ def cost_scatter(
     metric = metric_words(endpoint.metric)
     if not metric.higher_is_better:
         y = Scale(y.low, y.high, _TOP, _BOTTOM)
+    digits = max((len(f"{tick:g}".partition(".")[2]) for tick in y_ticks), default=0)
     shapes: list[Shape] = [
         Stroke(tuple((_LEFT, y(t), _WIDTH - 16, y(t)) for t in y_ticks), "grid"),
         Stroke(((_LEFT, _BOTTOM, _WIDTH - 16, _BOTTOM),), "axis"),
-        *(
-            Label(_LEFT - 8, y(t) + 4, number(t, min(3, metric.decimals)), size=10, anchor="end")
-            for t in y_ticks
-        ),
+        *(Label(_LEFT - 8, y(t) + 4, f"{t:.{digits}f}", size=10, anchor="end") for t in y_ticks),
         Label(_WIDTH - 16, _BOTTOM + 34, f"{axis} (logarithmic)", size=11, anchor="end"),
         Label(_LEFT, _TOP - 4, metric.label, size=11, bold=True),
     ]
@@ -59,9 +68,14 @@ def cost_scatter(
         place = x(math.log10(tick))
         shapes.append(Stroke(((place, _BOTTOM, place, _BOTTOM + 4),), "axis"))
         shapes.append(Label(place, _BOTTOM + 17, words(tick), size=10, anchor="middle"))
-    taken: list[tuple[float, float, float]] = []
-    for row, cost in zip(rows, across, strict=True):
-        shapes += _point(row, names[row.submission], x(math.log10(cost)), y, taken)
+    points = [
+        (x(math.log10(cost)), y(row.estimate), row)
+        for row, cost in zip(rows, across, strict=True)
+        if row.estimate is not None and y.holds(row.estimate)
+    ]
+    for left, top, row in points:
+        shapes += _point(row, left, top, y)
+    shapes += _names([(left, top, names[row.submission]) for left, top, row in points])
     return Figure(
         width=_WIDTH,
         height=_HEIGHT,
@@ -71,28 +85,47 @@ def cost_scatter(
     )
 
 
-def _point(
-    row: Ranked, name: str, x: float, y: Scale, taken: list[tuple[float, float, float]]
-) -> list[Shape]:
-    if row.estimate is None or not y.holds(row.estimate):
-        return []
+def _point(row: Ranked, x: float, middle: float, y: Scale) -> list[Shape]:
     role: Role = "accent" if row.tied_for_first else "blue"
-    middle = y(row.estimate)
     shapes: list[Shape] = [Dots(((x, middle),), role, 4)]
     if row.interval.low is not None and row.interval.high is not None:
         ends = (x, y(row.interval.low), x, y(row.interval.high))
         shapes.insert(0, Stroke((ends,), role, 1.2))
-    words = shortened(name, 18)
-    width = text_width(words, 10)
-    if x + 8 + width > _WIDTH - 10:
-        left, anchor_at, anchor = x - 8 - width, x - 8, "end"
-    else:
-        left, anchor_at, anchor = x + 8, x + 8, "start"
-    # A name that would lie on another is left out; the table below has them all.
-    if all(abs(middle - v) > 11 or left > b or left + width < a for a, b, v in taken):  # noqa: PLR2004 - a line's height
-        taken.append((left, left + width, middle))
-        shapes.append(Label(anchor_at, middle + 3.5, words, role="text", anchor=anchor, size=10))  # type: ignore[arg-type]
     return shapes
+
+
+def _names(points: Sequence[tuple[float, float, str]]) -> list[Shape]:
+    """A name at each dot, where it lies on no other dot or name; the table has those left out."""
+    taken = [_Box(x - 6, y - 6, x + 6, y + 6) for x, y, _ in points]
+    shapes: list[Shape] = []
+    for x, y, name in points:
+        words = shortened(name)
+        width = text_width(words, 10)
+        places: list[tuple[_Box, float, float, Anchor]] = [
+            (_Box(x + 7, y - 6, x + 9 + width, y + 6), x + 8, y + 3.5, "start"),
+            (_Box(x - 9 - width, y - 6, x - 7, y + 6), x - 8, y + 3.5, "end"),
+            (_Box(x + 3, y - 19, x + 5 + width, y - 7), x + 4, y - 9, "start"),
+            (_Box(x + 3, y + 7, x + 5 + width, y + 19), x + 4, y + 16, "start"),
+            (_Box(x - 5 - width, y - 19, x - 3, y - 7), x - 4, y - 9, "end"),
+            (_Box(x - 5 - width, y + 7, x - 3, y + 19), x - 4, y + 16, "end"),
+        ]
+        for box, at, foot, anchor in places:
+            if box.left > _LEFT and box.right < _WIDTH and not any(map(box.meets, taken)):
+                taken.append(box)
+                shapes.append(Label(at, foot, words, role="text", anchor=anchor, size=10))
+                break
+    return shapes
+
+
+class _Box(NamedTuple):
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
 
 
 def _log_scale(values: Sequence[float]) -> Scale:
@@ -102,8 +135,11 @@ def _log_scale(values: Sequence[float]) -> Scale:
 
 
 def _log_ticks(values: Sequence[float]) -> list[float]:
+    """Round numbers, the fewer the more powers of ten the axis spans."""
     low, high = min(values), max(values)
+    span = math.log10(high / low)
+    steps = (1, 2, 3, 5, 7) if span < 1.3 else (1, 2, 5) if span < 2 else (1,)  # noqa: PLR2004 - powers of ten
     power = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [m * 10.0**k for k in power for m in (1, 2, 3, 5, 7)]
+    ticks = [m * 10.0**k for k in power for m in steps]
     inside = [tick for tick in ticks if low * 0.87 <= tick <= high * 1.15]
     return inside or [low]

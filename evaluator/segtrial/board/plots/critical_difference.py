@@ -28,11 +28,11 @@ def critical_difference(endpoint: Endpoint, names: Names) -> Figure:
     order = [key for _, key in placed]
     groups = _groups(order, endpoint.pairs)
     half = (len(placed) + 1) // 2
-    side = longest(shortened(names[key]) for key in order) + text_width("00.0 ") + 24
-    plot = 460.0
-    scale = Scale(1, max(2, len(placed)), side, side + plot)
+    left, right = (_margin(part, names) for part in (order[:half], order[half:]))
+    plot = min(460.0, max(240.0, 44.0 * len(placed)))
+    scale = Scale(1, max(2, len(placed)), left, left + plot)
     axis_y, first_y = 34.0, 34.0 + 12 * len(groups) + 26
-    shapes: list[Shape] = [Stroke(((side, axis_y, side + plot, axis_y),), "text")]
+    shapes: list[Shape] = [Stroke(((left, axis_y, left + plot, axis_y),), "text")]
     for tick in nice_ticks(1, max(2, len(placed)), 8):
         if tick == int(tick):
             x = scale(tick)
@@ -47,7 +47,7 @@ def critical_difference(endpoint: Endpoint, names: Names) -> Figure:
         is_left = index < half
         place = index if is_left else len(placed) - 1 - index
         y, x = first_y + 18 * place, scale(mean)
-        edge = side - 10 if is_left else side + plot + 10
+        edge = left - 10 if is_left else left + plot + 10
         shapes.append(Stroke(((x, axis_y, x, y), (x, y, edge, y)), "axis"))
         text = (
             f"{shortened(names[key])} {mean:.1f}"
@@ -64,13 +64,18 @@ def critical_difference(endpoint: Endpoint, names: Names) -> Figure:
             )
         )
     return Figure(
-        width=2 * side + plot,
+        width=left + plot + right,
         height=first_y + 18 * half + 6,
         title=f"Critical-difference diagram: {title_of(endpoint)}",
         description="Mean bootstrap rank of each entry; a bar joins entries that no paired verdict "
         "separates.",
         shapes=tuple(shapes),
     )
+
+
+def _margin(keys: Sequence[str], names: Names) -> float:
+    """Room for the names on one side of the line, each with its mean rank."""
+    return longest(shortened(names[key]) for key in keys) + text_width("00.0 ") + 24
 
 
 def _groups(order: Sequence[str], pairs: Sequence[Pair]) -> list[tuple[int, int]]:

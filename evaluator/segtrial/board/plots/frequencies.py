@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from segtrial.board.drawing import (
     Figure,
     Label,
+    Role,
     Shape,
     Tiles,
     longest,
@@ -59,13 +60,20 @@ def _rank_heads(ranks: int, left: float, cell: float) -> list[Shape]:
     ]
 
 
+def _ink(share: float) -> Role:
+    """What reads on a tile in both themes: its shade goes from the ground to full colour."""
+    if share < 0.45:  # noqa: PLR2004 - nearer to the ground
+        return "text"
+    return "on-half" if share < 0.8 else "on-accent"  # noqa: PLR2004 - nearly full colour
+
+
 def _shares(rows: Sequence[Ranked], left: float, cell: float, height: float) -> list[Shape]:
     return [
         Label(
             left + cell * (rank + 0.5),
             26 + height * (index + 0.5) + 3.5,
             f"{100 * share:.0f}",
-            role="on-accent" if share >= 0.45 else "text",  # noqa: PLR2004 - white ink on dark tiles
+            role=_ink(share),
             size=10,
             anchor="middle",
         )

@@ -15,6 +15,7 @@ LEVEL_ROLES: tuple[Role, ...] = ("blue", "amber", "accent", "red", "muted")
 _STEP = 9.0
 _PLOT = 330.0
 _TOP = 46.0
+_LINE = 17.0
 
 
 def slice_plot(endpoint: Endpoint, names: Names, chosen: Slice, *, limit: int = 25) -> Figure:
@@ -42,18 +43,20 @@ def slice_plot(endpoint: Endpoint, names: Names, chosen: Slice, *, limit: int = 
     shown = [one for (key, _), one in found.items() if key in order]
     low, high = _range(shown, is_share=_is_share(endpoint))
     scale, ticks = Scale(low, high, left, left + _PLOT), nice_ticks(low, high, 5)
-    block = _STEP * len(levels) + 10
-    bottom = _TOP + block * len(order)
-    shapes: list[Shape] = [grid(scale, ticks, top=_TOP, bottom=bottom)]
-    shapes += tick_labels(scale, ticks, y=_TOP - 8)
-    shapes += _legend(chosen, left)
+    block = max(_LINE, _STEP * len(levels) + 10)
+    legend, extra = _legend(chosen, left)
+    first = _TOP + extra
+    bottom = first + block * len(order)
+    shapes: list[Shape] = [grid(scale, ticks, top=first, bottom=bottom)]
+    shapes += tick_labels(scale, ticks, y=first - 8)
+    shapes += legend
     for index, key in enumerate(order):
-        top = _TOP + block * index
+        top = first + block * index
         name = shortened(names[key])
         shapes.append(Label(left - 8, top + block / 2 + 4, name, role="text", anchor="end"))
         for place in range(len(levels)):
             estimate, interval = found.get((key, place), (None, Interval()))
-            y = top + 5 + _STEP * (place + 0.5)
+            y = top + (block - _STEP * len(levels)) / 2 + _STEP * (place + 0.5)
             role = LEVEL_ROLES[place % len(LEVEL_ROLES)]
             shapes += _mark(estimate, interval, scale=scale, y=y, role=role)
     return Figure(
@@ -88,20 +91,23 @@ def _range(
     return padded(inside, floor=0.0, ceil=1.0 if is_share else None)
 
 
-def _legend(chosen: Slice, left: float) -> list[Shape]:
+def _legend(chosen: Slice, left: float) -> tuple[list[Shape], float]:
+    """Names of the levels, in as many lines as they need, and how high those are."""
     shapes: list[Shape] = []
-    x, place = left, 0
+    x, y, place = left, 16.0, 0
     for level in chosen.levels:
         words = f"{level.level} (n = {level.n})"
+        if not level.estimates:
+            words = f"{level.level} (n = {level.n}, no estimate)"
+        if x > left and x + 12 + longest([words]) > left + _PLOT:
+            x, y = left, y + _LINE
         if level.estimates:
             role = LEVEL_ROLES[place % len(LEVEL_ROLES)]
-            shapes.append(Dots(((x + 4, 12),), role, 4))
+            shapes.append(Dots(((x + 4, y - 4),), role, 4))
             place += 1
-        else:
-            words = f"{level.level} (n = {level.n}, no estimate)"
-        shapes.append(Label(x + 12, 16, words, role="text" if level.estimates else "muted"))
+        shapes.append(Label(x + 12, y, words, role="text" if level.estimates else "muted"))
         x += 28 + longest([words])
-    return shapes
+    return shapes, y - 16
 
 
 def _mark(

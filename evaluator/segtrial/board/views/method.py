@@ -77,13 +77,46 @@ def method_view(results: Results, methodology: str | None) -> Markup:
 
 
 def _settings(results: Results) -> Markup:
-    rows = [(tag("code", key), _written(value)) for key, value in sorted(results.settings.items())]
-    rows.append((tag("code", "segtrial_version"), results.segtrial_version))
-    return plain_table(("Setting", "Value"), rows, caption="Settings of the analysis")
+    rows = [
+        (tag("code", key), _written(value), _SETTINGS.get(key, ""))
+        for key, value in sorted(results.settings.items())
+    ]
+    rows.append((tag("code", "segtrial_version"), results.segtrial_version, "Wrote these results"))
+    head = ("Setting", "Value", "Meaning")
+    table = plain_table(head, rows, caption="Settings of the analysis")
+    return tag("div", table, class_="wrap")
+
+
+_SETTINGS = {
+    "alpha": "Family-wise error of the verdicts; intervals have confidence 1 \u2212 alpha",
+    "descriptions_up_to": "With more entries, leave-one-out and other ranking schemes are left out",
+    "exact_flips_up_to": "Patients up to which every pattern of signs is tried",
+    "flips": "Sign flips of a paired test, at least",
+    "interval": "Kind of interval of a mean",
+    "low_n": "Fewer patients are flagged, and never called equivalent",
+    "margins": "Differences too small to matter, for the verdict 'equivalent'",
+    "method": "Version of the methodology",
+    "minimum_n": "Fewer patients have no interval",
+    "permutations": "Permutations of the test between slices",
+    "power": "That a number of patients to tell two entries apart aims at",
+    "primary_metrics": "Their verdicts are claims; those of other metrics are exploratory",
+    "ranked_verdicts": "Training verdicts that may be ranked",
+    "resamples": "Bootstrap resamples of the patients",
+    "seed": "Every random number follows from it",
+}
 
 
 def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """A setting without the marks of JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_written(one)}" for key, one in sorted(value.items()))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_written, value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}".replace(",", "\u202f")
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _signatures(results: Results) -> Markup:
@@ -101,8 +134,24 @@ def _limits(results: Results) -> Markup:
     limits: Mapping[str, object] = (
         results.protocol.limits.model_dump() if results.protocol.limits else {}
     )
-    rows = [(tag("code", key), value) for key, value in limits.items() if value is not None]
-    return plain_table(("Limit", "Value"), rows, caption="Limits of an attempt")
+    rows = [
+        (words, f"{value:g}\u202f{unit}".strip())
+        for key, (words, unit) in _LIMITS.items()
+        if isinstance(value := limits.get(key), int | float)
+    ]
+    return plain_table(("Limit", "Value"), rows, caption="Limits of an attempt", numeric=(1,))
+
+
+_LIMITS = {
+    "time_s": ("Time of a case", "s"),
+    "memory_gib": ("Memory, without swap", "GiB"),
+    "cpus": ("CPUs", ""),
+    "pids": ("Processes and threads", ""),
+    "tmp_gib": ("Temporary files, in memory", "GiB"),
+    "shm_gib": ("Shared memory", "GiB"),
+    "output_mib": ("Output", "MiB"),
+    "output_files": ("Output files", ""),
+}
 
 
 def _markdown(text: str) -> Markup:

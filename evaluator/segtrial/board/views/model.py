@@ -17,6 +17,7 @@ from segtrial.board.words import (
     energy,
     memory,
     metric_words,
+    number,
     percent,
     plural,
     rank_words,
@@ -104,19 +105,25 @@ def _scores(
 ) -> Markup:
     metrics = list(dict.fromkeys(metric for _, metric in endpoints))[:_SHOWN]
     structures = list(dict.fromkeys(structure for structure, _ in endpoints))
-    head: list[object] = ["Structure"]
+    head: list[object] = ["Structure", "n"]
     for metric in metrics:
         words = metric_words(metric)
         head += [f"{words.label} {words.unit}".strip(), "Rank"]
     rows = []
     for structure in structures:
         address = f"?track={track}&structure={structure}&metric={metrics[0]}"
-        row: list[object] = [tag("a", structure_words(structure), href=address)]
+        sizes = [endpoint.n for (key, _), endpoint in endpoints.items() if key == structure]
+        row: list[object] = [tag("a", structure_words(structure), href=address), _n(sizes)]
         for metric in metrics:
             row += _score_cells(entry, endpoints.get((structure, metric)))
         rows.append(row)
-    numeric = range(1, 1 + 2 * len(metrics))
+    numeric = range(1, 2 + 2 * len(metrics))
     return plain_table(head, rows, caption=f"Scores of {entry.name}", numeric=tuple(numeric))
+
+
+def _n(sizes: Sequence[int | None]) -> str:
+    """Patients of a structure; the metrics of one where it is absent have others."""
+    return number(next((size for size in sizes if size is not None), None), 0)
 
 
 def _score_cells(entry: SubmissionRow, endpoint: Endpoint | None) -> tuple[object, object]:

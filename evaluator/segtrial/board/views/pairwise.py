@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from segtrial.board.endpoint import Endpoint, Interval, Pair
 from segtrial.board.html import Markup, tag
-from segtrial.board.plots import Names, matrix_grid, significance_matrix
+from segtrial.board.plots import Names, matrix_grid, significance_matrix, verdicts
 from segtrial.board.views.parts import figure, note, plain_table
-from segtrial.board.words import MetricWords, metric_words, minus, number, plural
+from segtrial.board.words import MetricWords, metric_words, minus, number, plural, roughly
 
 _LISTED = 400
 """More pairs than this are in the download only; a page is no place to read them."""
+_TALLIED = 40
+"""With more entries than this the tally is longer than the matrix is high."""
+_VERDICTS = ("better", "worse", "equivalent", "inconclusive")
 
 
 def pairwise_view(endpoint: Endpoint, names: Names, *, track: str) -> Markup:
@@ -21,7 +26,21 @@ def pairwise_view(endpoint: Endpoint, names: Names, *, track: str) -> Markup:
     start, cell = matrix_grid(endpoint, names)
     place = {"data_order": order, "data_start": f"{start:g}", "data_cell": f"{cell:g}"}
     matrix = figure(drawn, caption=_legend(), class_="matrix", **place)
-    return Markup(_sentence(endpoint) + matrix + _numbers(endpoint, names, track))
+    both = tag("div", matrix, _tally(endpoint, names), class_="side-by-side")
+    return Markup(_sentence(endpoint) + both + _numbers(endpoint, names, track))
+
+
+def _tally(endpoint: Endpoint, names: Names) -> Markup:
+    """How each entry fares against all others, in numbers."""
+    if len(endpoint.ranking) > _TALLIED:
+        return Markup("")
+    found = verdicts(endpoint)
+    rows = []
+    for row in endpoint.ranking:
+        said = Counter(verdict for (key, _), verdict in found.items() if key == row.submission)
+        rows.append((names[row.submission], *(said[verdict] or "\u2013" for verdict in _VERDICTS)))
+    head = ("Entry", "Better than", "Worse than", "Equivalent to", "Open against")
+    return plain_table(head, rows, caption="Verdicts of every entry", numeric=(1, 2, 3, 4))
 
 
 def _sentence(endpoint: Endpoint) -> Markup:
@@ -90,7 +109,9 @@ def _row(
         f"&metric={endpoint.metric}&a={pair.a}&b={pair.b}"
     )
     verdict = f"{names[pair.a]} better" if pair.verdict == "better" else pair.verdict
-    needed = "\u2013" if pair.patients_needed is None else plural(pair.patients_needed, "patient")
+    needed = (
+        "\u2013" if pair.patients_needed is None else f"{roughly(pair.patients_needed)} patients"
+    )
     return (
         names[pair.a],
         names[pair.b],

@@ -11,7 +11,7 @@ from segtrial.board.html import Markup, tag
 from segtrial.board.plots import Names
 from segtrial.board.plots.slices import slice_plot
 from segtrial.board.views.pairwise import p_phrase
-from segtrial.board.views.parts import figure, note
+from segtrial.board.views.parts import figure, note, plain_table
 from segtrial.board.words import plural
 
 
@@ -22,19 +22,32 @@ def slices_view(endpoint: Endpoint, names: Names) -> Markup:
         return tag("p", said, class_="finding")
     marked = [one for one in endpoint.slices if one.interaction and one.interaction.highlighted]
     if marked:
-        listed = ", ".join(one.name for one in marked)
+        listed = ", ".join(map(_words, marked))
         said = f"The comparison between entries depends on {listed}"
         lead = tag("p", tag("strong", said), " (interaction test, corrected).", class_="finding")
     else:
-        said = "No subgroup changes the comparison between entries, as far as these patients show."
-        lead = tag("p", said, class_="finding")
-    order = sorted(endpoint.slices, key=lambda one: (one not in marked, one.name))
+        lead = tag("p", _unmarked(endpoint), class_="finding")
+    drawn = [one for one in endpoint.slices if any(level.estimates for level in one.levels)]
+    order = sorted(endpoint.slices, key=lambda one: (one not in marked, one not in drawn, one.name))
     parts = [_slice(endpoint, names, one) for one in order]
     return Markup(lead + tag("div", parts, class_="side-by-side"))
 
 
+def _unmarked(endpoint: Endpoint) -> str:
+    """That no slice stands out, and which of them could not have."""
+    tested = [_words(one) for one in endpoint.slices if one.interaction]
+    untested = [_words(one) for one in endpoint.slices if not one.interaction]
+    if not tested:
+        return "No subgroup has enough patients to say whether it changes the comparison."
+    said = "No subgroup changes the comparison between entries, as far as these patients show"
+    return f"{said}; {', '.join(untested)} could not be tested." if untested else f"{said}."
+
+
+def _words(one: Slice) -> str:
+    return one.name.replace("_", " ")
+
+
 def _slice(endpoint: Endpoint, names: Names, one: Slice) -> Markup:
-    drawn = slice_plot(endpoint, names, one)
     answers = [
         _answer("Does it change the comparison?", one.interaction),
         _answer("Do the patients differ?", one.difficulty),
@@ -44,13 +57,31 @@ def _slice(endpoint: Endpoint, names: Names, one: Slice) -> Markup:
     mark = tag("span", "interaction", class_="badge unknown") if is_marked else ""
     return tag(
         "section",
-        tag("h2", one.name.replace("_", " ").capitalize(), " ", mark),
+        tag("h2", _words(one).capitalize(), " ", mark),
         tag("p", [answer for answer in answers if answer], unknown, class_="muted"),
-        figure(drawn),
-        note("Levels with fewer patients than the minimum show only their n.")
-        if any(not level.estimates for level in one.levels)
-        else "",
+        _drawn(endpoint, names, one),
+        note(missing) if (missing := _missing(one)) else "",
     )
+
+
+def _missing(one: Slice) -> str:
+    """Why levels have no estimate."""
+    without = sum(not level.estimates for level in one.levels)
+    if not without:
+        return ""
+    if without == len(one.levels):
+        return "Too few patients in every level for an estimate."
+    return (
+        "A level without an estimate has too few patients; for an average over structures, of any "
+        "one of them."
+    )
+
+
+def _drawn(endpoint: Endpoint, names: Names, one: Slice) -> Markup:
+    if any(level.estimates for level in one.levels):
+        return figure(slice_plot(endpoint, names, one))
+    rows = [(level.level, level.n) for level in one.levels]
+    return plain_table(("Level", "n"), rows, caption=f"Levels of {_words(one)}", numeric=(1,))
 
 
 def _answer(question: str, test: Test | None) -> str:

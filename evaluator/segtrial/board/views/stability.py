@@ -37,7 +37,9 @@ def stability_view(endpoint: Endpoint, names: Names) -> Markup:
         "Percent of bootstrap resamples of the patients in which each entry took each rank. "
         "It describes this set of patients; it is not the probability that a model is the best."
     )
-    frequencies = figure(rank_frequencies(endpoint, names), caption=caption)
+    frequencies = section(
+        "Rank frequencies", figure(rank_frequencies(endpoint, names), caption=caption)
+    )
     others = tag(
         "div",
         _mean_ranks(endpoint, names, len(counted)),
@@ -66,6 +68,8 @@ def _leave_one_out(endpoint: Endpoint, names: Names) -> Markup:
         f"Without one patient at a time, {plural(first, 'patient')} of {patients} would change who "
         f"is first, and {order} would change the order somewhere."
     )
+    if not first and not order:
+        said = f"Leaving out any one of the {patients} patients does not change the order."
     rows = [
         (names.get(row["submission"], row["submission"]), rank_words(row["low"], row["high"]))
         for row in found.get("ranks") or ()
@@ -98,7 +102,8 @@ def _wilcoxon(endpoint: Endpoint) -> Markup:
     opposite = sum(bool(row.get("opposite")) for row in found)
     return note(
         f"Wilcoxon's signed-rank test decides {plural(len(found), 'pair')} differently"
-        + (f", {opposite} of them the other way round." if opposite else ".")
+        + (f", {opposite} of them the other way round" if opposite else "")
+        + "; it asks about the ranks of the differences, not about their mean."
     )
 
 

@@ -33,7 +33,7 @@ function fillCompare(box, data, state, names) {
   const label = { a: names[a], b: names[b] };
   box.replaceChildren(verdictSentence(pairOf(metric, a, b), label, metric), metricTable(data.metrics, a, b, label));
   if (!metric.values[a]) {
-    box.append(make("p", { class: "note" }, state.structure === "macro_average" ? "An average over structures has no single cases; choose a structure to see them." : "Scores of single cases are not public for this dataset or this endpoint."));
+    box.append(withoutCases(state));
     return;
   }
   const points = data.cases.map(([name, slices], k) => ({ name, slices, a: metric.values[a][k], b: metric.values[b][k] }));
@@ -46,6 +46,20 @@ function fillCompare(box, data, state, names) {
   });
   const left = make("figure", {}, holder, make("figcaption", {}, readout));
   box.append(make("div", { class: "side-by-side" }, left, decidingCases(points, label, metric)));
+}
+
+// An average has no single cases; every structure that has them is one click away.
+function withoutCases(state) {
+  if (state.structure !== "macro_average") return make("p", { class: "note" }, "Scores of single cases are not public for this dataset or this endpoint.");
+  const others = Object.entries(trackOf(state).endpoints).filter(([key, metrics]) => key !== state.structure && metrics.includes(state.metric));
+  const links = others.flatMap(([key], k) => [k ? ", " : "", make("a", { href: `?${addressOf({ ...state, structure: key })}` }, MANIFEST.structures[key])]);
+  return make("p", { class: "note" }, "An average over structures has no single cases. Case by case: ", ...links, ".");
+}
+
+// To two digits: it is an extrapolation.
+function roughly(count) {
+  const power = 10 ** Math.max(0, String(count).length - 2);
+  return (Math.round(count / power) * power).toLocaleString("en").replaceAll(",", "\u202f");
 }
 
 function caseWords(point, label, metric) {
@@ -62,7 +76,7 @@ function verdictSentence(pair, label, metric) {
   if (!pair) { said.textContent = "No verdict was computed for this pair."; return said; }
   const strong = { a: `${label.a} is better than ${label.b}`, b: `${label.b} is better than ${label.a}`, equivalent: `${label.a} and ${label.b} are equivalent`, inconclusive: `${label.a} and ${label.b} cannot be told apart` }[pair.verdict];
   const p = pair.p === null ? "" : pair.p < 0.001 ? "p < 0.001" : `p = ${pair.p.toFixed(3)}`;
-  const needed = pair.verdict === "inconclusive" && pair.needed ? ` About ${pair.needed} patients would be needed to show a difference of this size.` : "";
+  const needed = pair.verdict === "inconclusive" && pair.needed ? ` About ${roughly(pair.needed)} patients would be needed to show a difference of this size.` : "";
   said.append(make("strong", {}, strong), ` on ${metric.label}: difference ${signed(pair.difference, metric.decimals)} (${signed(pair.low, metric.decimals)} to ${signed(pair.high, metric.decimals)}), ${p} after correction.${needed}`);
   return said;
 }
@@ -81,7 +95,7 @@ function metricTable(metrics, a, b, label) {
       make("td", { class: "num muted" }, `${signed(pair.low, metric.decimals)} to ${signed(pair.high, metric.decimals)}`),
       make("td", {}, verdict)));
   }
-  const head = ["Metric", "A − B", "", "Interval", "Verdict"].map((words, k) => (words ? make("th", { scope: "col", class: k === 1 || k === 3 ? "num" : "" }, words) : make("td")));
+  const head = ["Metric", "A − B", "", "95\u202f% interval", "Verdict"].map((words, k) => (words ? make("th", { scope: "col", class: k === 1 || k === 3 ? "num" : "" }, words) : make("td")));
   const table = make("table", { class: "plain" }, make("caption", { class: "sr" }, `Differences of ${label.a} and ${label.b}`), make("thead", {}, make("tr", {}, ...head)), body);
   return make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Differences" }, table);
 }
