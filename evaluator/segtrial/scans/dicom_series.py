@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nibabel.nifti1 import Nifti1Header
 from numpy.typing import NDArray
 
 from segtrial.scans.dicom_slice import Slice, is_dicom, read_slice
 from segtrial.scans.grid import Grid
 from segtrial.scans.volume import Volume, unusable
+from segtrial.scans.writing import nifti_header
 
 _ENDINGS = {".dcm", ".ima"}
 _MOST_FILES = 20_000
@@ -91,16 +91,10 @@ def open_volume(folder: Path) -> Volume:
     """A folder of DICOM slices as a volume; raises as `read_series`."""
     series = read_series(folder)
     dtype = _dtype(series.slices)
-    header = Nifti1Header(endianness="<")
-    header.set_data_dtype(dtype)
-    header.set_data_shape(series.grid.shape)
-    header.set_xyzt_units("mm")
-    header.set_qform(series.grid.affine, code="scanner", strip_shears=True)
-    header.set_sform(series.grid.affine, code="scanner")
     return Volume(
         path=folder,
         grid=series.grid,
-        header=header,
+        header=nifti_header(series.grid.shape, series.grid.affine, dtype),
         dtype=dtype,
         slope=1.0,
         intercept=0.0,

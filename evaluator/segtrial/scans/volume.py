@@ -3,7 +3,7 @@
 Such files are believed to be what they are, but not to be whole: a missing, damaged or unsuitable
 file ends in a `DatasetError` that names it. nibabel reads the header of every format it knows;
 the voxels of single-file NIfTI come through the faster reader, those of other formats through
-nibabel.
+nibabel. DICOM series, MetaImage and NRRD have readers of their own, loaded when one is met.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from segtrial.scans.inflate import DamagedStreamError, reader_for, skip
 _AXES = 3
 _PIECE_BYTES = 1 << 20
 _UNIT_OF_LENGTH = 7  # the bits of xyzt_units; the others are the unit of time
+_ITK = {".mha", ".mhd", ".nhdr", ".nrrd"}
 _UNITS = {1: "metres", 3: "micrometres"}
 
 
@@ -108,8 +109,8 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
     Parameters
     ----------
     path : path
-        Any volume nibabel can read; axes of size 1 behind the third are dropped. Or a folder with
-        the slices of one DICOM series.
+        Any volume nibabel can read; axes of size 1 behind the third are dropped. MetaImage and
+        NRRD. Or a folder with the slices of one DICOM series.
 
     Returns
     -------
@@ -123,6 +124,8 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
     path = Path(path)
     if path.is_dir():
         return _opener("dicom_series", path)(path)
+    if path.suffix.lower() in _ITK and path.is_file():
+        return _opener("itk_volume", path)(path)
     image = _load(path)
     grid = _grid(image, path)
     proxy: Any = image.dataobj

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from isal import isal_zlib
@@ -58,6 +58,25 @@ def neutral_header(header: Nifti1Header, *, slope: float = 1.0, intercept: float
     return bytes(neutral.binaryblock) + _NO_EXTENSIONS
 
 
+def nifti_header(
+    shape: tuple[int, ...], affine: NDArray[np.float64], dtype: np.dtype[Any]
+) -> Nifti1Header:
+    """A NIfTI-1 header of unscaled voxels of a type, and where they lie.
+
+    Raises
+    ------
+    ValueError
+        NIfTI-1 has no such type, or no room for such a shape.
+    """
+    header = Nifti1Header(endianness="<")
+    header.set_data_dtype(dtype)
+    header.set_data_shape(shape)
+    header.set_xyzt_units("mm")
+    header.set_qform(affine, code="scanner", strip_shears=True)
+    header.set_sform(affine, code="scanner")
+    return header
+
+
 def write_volume(
     path: str | os.PathLike[str], voxels: NDArray[np.generic], affine: NDArray[np.float64]
 ) -> None:
@@ -72,12 +91,7 @@ def write_volume(
     affine : float64 array, shape (4, 4)
         Index to world, mm. Stored as the sform, in float32; shears are kept.
     """
-    header = Nifti1Header(endianness="<")
-    header.set_data_dtype(voxels.dtype)
-    header.set_data_shape(voxels.shape)
-    header.set_xyzt_units("mm")
-    header.set_qform(affine, code="scanner", strip_shears=True)
-    header.set_sform(affine, code="scanner")
+    header = nifti_header(voxels.shape, affine, voxels.dtype)
     dtype = voxels.dtype.newbyteorder("<")
     slices = (voxels[..., k].ravel(order="F") for k in range(voxels.shape[-1]))
     pieces = (part.astype(dtype, copy=False).tobytes() for part in slices)
