@@ -12,16 +12,20 @@ from typing import Any
 
 from segtrial.contracts.attempt import Attempt
 from segtrial.contracts.dataset_card import DatasetCard
+from segtrial.contracts.lineage import DatasetNode
 from segtrial.contracts.record import Record
 from segtrial.contracts.release import BoardManifest
 from segtrial.contracts.request import Request
 from segtrial.contracts.result import Results
 from segtrial.contracts.submission import Submission
+from segtrial.contracts.training import KnownModel
 
 RECORDS: dict[str, type[Record]] = {
     "attempt": Attempt,
     "board": BoardManifest,
     "card": DatasetCard,
+    "known-model": KnownModel,
+    "lineage-node": DatasetNode,
     "request": Request,
     "results": Results,
     "submission": Submission,
