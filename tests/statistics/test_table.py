@@ -255,6 +255,11 @@ def test_dropping_a_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_score_table(table(tmp_path, header=HEADER + ",runtime"), drop=["runtme"])
 
 
+def test_dropping_a_column_that_is_needed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="The column 'value' is missing"):
+        read_score_table(table(tmp_path, "a,c1,kidney,dice,1"), drop=["value"])
+
+
 def test_rows_need_no_file() -> None:
     row = {"submission": "a", "case": "c", "structure": "s", "metric": "dice", "value": "1"}
     results = results_of_table([("row 1", row)], name="made up", segtrial_version="0")
