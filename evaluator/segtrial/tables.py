@@ -130,7 +130,8 @@ def _check_columns(
             f"There is no column {unknown[0]!r} in {path} to drop.{nearest(unknown[0], columns)}"
         )
     try:
-        check_columns([name for name in columns if not _UNNAMED.fullmatch(name)], required=required)
+        read = [name for name in columns if name not in drop and not _UNNAMED.fullmatch(name)]
+        check_columns(read, required=required)
     except ResultsError as error:
         error.add_note(f"file {path}")
         raise
