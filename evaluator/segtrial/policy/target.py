@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,22 +45,24 @@ class Target:
         known = {case.id: case for case in (*also, *cases)}
         self.index = CaseIndex(known)
         self.patient_of = {case.id: case.patient for case in known.values() if case.patient}
-        self.scans_of: dict[str, set[str]] = {}
+        self.scans_of: dict[str, list[str]] = defaultdict(list)
         for case, patient in self.patient_of.items():
-            self.scans_of.setdefault(patient, set()).add(case)
+            self.scans_of[patient].append(case)
         listed = CaseIndex(shelf.split_of)
         self.alone = {split: frozenset([split]) for split in shelf.splits}
         self.by_split: dict[frozenset[str], set[str]] = {}
         """Cases by their split, or by every split they may be in."""
-        for one in known.values():
-            self.by_split.setdefault(self._splits(one, listed), set()).add(one.id)
+        for split, published in shelf.listed.items():
+            if here := published & known.keys():
+                self.by_split[self.alone[split]] = set(here)
+        for case in known.keys() - shelf.split_of.keys():
+            self.by_split.setdefault(self._splits(known[case], listed), set()).add(case)
 
     def _splits(self, case: TargetCase, listed: CaseIndex) -> frozenset[str]:
-        """The split of a case, or every split it may be in."""
-        split = self.shelf.split_of.get(case.id)
-        known = None if split is not None else listed.find(case.id)
-        if split is not None or known is not None:
-            return self.alone[split or self.shelf.split_of[known or case.id]]
+        """The split of a case that is written otherwise than published, or all it may be in."""
+        known = listed.find(case.id)
+        if known is not None:
+            return self.alone[self.shelf.split_of[known]]
         if case.split is not None and case.split in self.shelf.splits:
             return frozenset([case.split])
         group = self.shelf.node.groups.get(case.split or "", ())
