@@ -49,6 +49,11 @@ def test_a_card_can_be_read_cited_and_fetched(card: DatasetCard) -> None:
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.id)
+def test_a_card_says_where_its_facts_can_be_read(card: DatasetCard) -> None:
+    assert card.evidence or card.sources[0].how == "generated"
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.id)
 def test_counts_agree_with_the_case_lists(card: DatasetCard) -> None:
     sizes = [*map(len, card.splits.values()), *(n or 0 for n in card.unlisted.values())]
     assert card.count is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from segtrial.contracts.dataset_card import DatasetCard, Source
+from segtrial.contracts.dataset_card import DEFAULT_TOLERANCE_MM, DatasetCard, Source
 from segtrial.contracts.lineage import DatasetNode, Relation
 
 
@@ -28,13 +28,14 @@ def page(card: DatasetCard) -> Iterator[str]:
     yield f"labels ({len(card.labels)}):"
     yield "  " + ", ".join(f"{label} {structure}" for label, structure in card.labels.items())
     yield from (f"  note: {text}" for text in card.quirks)
+    yield from (f"  read at: {link}" for link in card.evidence)
     yield "tracks:"
     for track in card.tracks:
         cases = card.listed_cases(track)
         count = f"{len(cases)} cases" if cases is not None else "cases as found"
         yield f"  {card.id}/{track.id}: {track.title}; {count}, {len(track.structures)} structures"
-    if card.tolerances:
-        yield "tolerances (others 2 mm):"
+    others = "others" if card.tolerances else "every structure"
+    yield f"tolerances ({others}: {DEFAULT_TOLERANCE_MM:g} mm, the default of segtrial):"
     for structure, tolerance in card.tolerances.items():
         yield f"  {structure}: {tolerance.mm:g} mm, {tolerance.source}"
     if card.lineage:

@@ -184,6 +184,8 @@ class DatasetCard(Record):
     licence: Licence
     citation: Paragraph | None = None
     homepage: HttpsUrl | None = None
+    evidence: Annotated[tuple[HttpsUrl, ...], Field(max_length=20)] = ()
+    """Where labels, case lists and quirks can be read."""
     sources: tuple[Source, ...] = ()
     references: Literal["public", "gated", "private"]
     """Who can see the reference labels; public ones can be baked into an image."""
