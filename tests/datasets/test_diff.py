@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from segtrial.cli import app
 from segtrial.datasets import load_card
-from segtrial.datasets.comparing import DatasetChange, compare
+from segtrial.datasets.comparing import DatasetChange, compare, touched
 from segtrial.imports import import_segbench
 from segtrial.pipeline.results_file import write_results
 
@@ -111,3 +111,21 @@ def test_results_of_a_changed_version_are_named(tmp_path: Path, track: str) -> N
     (why,) = json.loads(done.stdout)["results"].values()
     expected = {"kept": "withdrawn cases: case_00588", "gone": "the track old-track is gone"}
     assert why == [expected[track]]
+
+
+@pytest.mark.parametrize(("withdrawn", "hit"), [("case_00000", True), ("case_00007", False)])
+def test_imported_results_are_touched_by_their_cases(
+    tmp_path: Path, withdrawn: str, *, hit: bool
+) -> None:
+    case = {"case_id": "case_00000", "dice": 0.9}
+    scores = {
+        "dataset": {"name": "kits23"},
+        "models": [{"name": "MOOSE", "per_organ": {"kidney": {"per_case": [case]}}}],
+    }
+    (tmp_path / "seg.json").write_text(json.dumps(scores))
+    results = import_segbench(tmp_path / "seg.json").results
+    old = load_card("kits23")
+    kept = tuple(case for case in old.splits["kits19_train"] if case != withdrawn)
+    new = old.model_copy(update={"splits": {**old.splits, "kits19_train": kept}})
+    why = touched(compare(old, new), old, results)
+    assert why == ((f"withdrawn cases: {withdrawn}",) if hit else ())

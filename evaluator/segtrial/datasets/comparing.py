@@ -94,7 +94,28 @@ def touched(change: DatasetChange, old: DatasetCard, results: Results) -> tuple[
     if results.track.id in change.tracks_gone:
         return (f"the track {results.track.id} is gone",)
     found = [track for track in change.tracks if track.track == results.track.id]
+    if not found:
+        return _touched_by_case(change, results)
     return tuple(reason for track in found for reason in reasons(track))
+
+
+def _touched_by_case(change: DatasetChange, results: Results) -> tuple[str, ...]:
+    """Of results on a track that no card has, such as another benchmark's: by case and structure.
+
+    Imported results name cases as the dataset does, so that a change of any track is found in them.
+    Their tolerances are their own.
+    """
+    cases = {row.case for row in results.cases}
+    parts = (
+        ("withdrawn cases", {case for track in change.tracks for case in track.withdrawn} & cases),
+        ("corrected cases", {case for track in change.tracks for case in track.corrected} & cases),
+        (
+            "structures",
+            {name for track in change.tracks for name in track.structures}
+            & set(results.track.structures),
+        ),
+    )
+    return tuple(f"{what}: {', '.join(sorted(names))}" for what, names in parts if names)
 
 
 def reasons(change: TrackChange) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def verify(card: DatasetCard, folder: Path, *, progress: Progress | None = None)
     archives = tuple(_archives(card, folder))
     root, found = _found(card, folder, archives)
     needed = frozenset(case for track in card.tracks for case in card.listed_cases(track) or ())
-    problems = [*archives, *_missing(card, root, found, needed)]
+    problems = [*archives]
     if card.metadata is not None:
         table = table_folder(card, root, folder) / card.metadata.file
         if not table.is_file():
@@ -76,6 +76,9 @@ def verify(card: DatasetCard, folder: Path, *, progress: Progress | None = None)
             problems += part
             if progress:
                 progress(done, len(found))
+    problems += _missing(
+        card, root, found, needed
+    )  # last: of a part of a dataset, most are missing
     return Verification(len(found), tuple(problems))
 
 
