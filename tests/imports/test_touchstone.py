@@ -140,6 +140,14 @@ def test_a_folder_without_scores_is_refused(tmp_path: Path) -> None:
         import_touchstone(tmp_path)
 
 
+def test_tables_without_a_known_structure_are_refused_with_their_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "totalsegmentator_results" / "X"
+    folder.mkdir(parents=True)
+    (folder / "dsc.csv").write_text("name,aorta_dsc\ns0001,0.5\n")
+    with pytest.raises(ResultsError, match="column 'aorta_dsc' is no known structure"):
+        import_touchstone(tmp_path)
+
+
 def test_the_command_writes_analysed_results(repository: Path, tmp_path: Path) -> None:
     runner = CliRunner()
     done = runner.invoke(

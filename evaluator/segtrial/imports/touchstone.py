@@ -87,6 +87,11 @@ def _import(folder: Path, card: DatasetCard, metadata: Path | None) -> Imported:
     if not models:
         raise ResultsError(f"{folder} holds no model with a dsc.csv or nsd.csv.")
     columns = _columns(models, notes)
+    if not columns:
+        raise ResultsError(
+            f"No column of the tables in {folder} is a known structure: {'; '.join(notes)}. The "
+            "columns of Touchstone are named like 'aorta' or 'gall_bladder'."
+        )
     cases = sorted({case for m in models for rows in m.numbers.values() for case in rows})
     patients = {c: found[1] for c in cases if (found := _PATIENT.match(c))}
     slices = _slices(card, metadata, cases, patients, notes)
