@@ -18,6 +18,7 @@ import sys
 sys.path.insert(0, sys.path.pop(0) + "/metrics_parts")
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -49,6 +50,7 @@ IN_TURNS = (
 SLOW = ("segauge", "monai")
 EXAMPLE = "pancreas"
 EXAMPLE_PEERS = ("igl", "surface-distance", "segauge", "monai")
+MOST_BY_IGL = 3  # labels of an edge case
 KEYS = ("dice", "iou", "hd", "hd95", "hd95_pooled", "assd", "masd", "nsd")
 
 
@@ -210,15 +212,17 @@ def edges(_: argparse.Namespace) -> None:
         started = time.perf_counter()
         found = evaluate_label_maps(reference, prediction, spacing_mm=spacing_mm)
         ours_ms = 1000 * (time.perf_counter() - started)
-        if len(found) > 1:
-            print(f"| {name} | {ours_ms:.0f} | | |")
-            continue
         started = time.perf_counter()
-        (masks,) = [pair for _, pair in mask_pairs(reference, prediction)]
-        exact = igl(masks, list(spacing_mm))
-        igl_ms = 1000 * (time.perf_counter() - started)
-        worst = max(relative(found["1"][key] or 0.0, value) for key, value in exact.items())
-        print(f"| {name} | {ours_ms:.1f} | {igl_ms:.0f} | {worst:.0e} |")
+        worst = 0.0
+        for label, masks in itertools.islice(mask_pairs(reference, prediction), MOST_BY_IGL):
+            exact = igl(masks, list(spacing_mm))
+            worst = max(
+                worst, *(relative(found[label][key] or 0.0, value) for key, value in exact.items())
+            )
+        igl_ms = f"{1000 * (time.perf_counter() - started):.0f}"
+        if len(found) > MOST_BY_IGL:
+            igl_ms += f" for {MOST_BY_IGL} labels"
+        print(f"| {name} | {ours_ms:.1f} | {igl_ms} | {worst:.0e} |", flush=True)
 
 
 def growth(_: argparse.Namespace) -> None:
