@@ -236,11 +236,29 @@ def test_a_board_on_the_web_is_read_through_redirects(address: str, suffix: str)
         "https://[::1]/",
         "https://169.254.169.254/latest",
         "https://10.0.0.1/",
+        "https://2130706433/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://[64:ff9b::a00:1]/",
+        "https://[2002:a00:1::]/",
     ],
 )
 def test_a_private_address_is_not_asked(url: str) -> None:
     with pytest.raises(InputError, match="not a public address"):
         WebSource(url).read("board.json")
+
+
+@pytest.mark.parametrize("url", ["https://a:99999/", "https://[::1", "https://", "https:///b"])
+def test_what_is_no_address_is_refused_as_such(url: str) -> None:
+    with pytest.raises(InputError, match=r"no address|is not an address|names no host"):
+        source_of(url).read("board.json")
+
+
+def test_a_long_answer_beside_a_redirect_is_not_read(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_ASIDE", 100)
+    with pytest.raises(InputError, match="answers 404 and more than 100 bytes"):
+        WebSource(address, allow_private=True).read("nothing-there.json")
 
 
 def test_a_redirect_to_a_private_address_is_not_followed(

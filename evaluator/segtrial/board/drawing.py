@@ -91,7 +91,17 @@ class Label:
     turned: bool = False
 
 
-Shape = Stroke | Tiles | Dots | Label
+@dataclass(frozen=True)
+class Glyphs:
+    """One letter at many places, each ``(x, y)`` of its middle foot: one element, drawn at once."""
+
+    places: tuple[tuple[float, float], ...]
+    letter: str
+    role: Role = "text"
+    size: float = 11.0
+
+
+Shape = Stroke | Tiles | Dots | Label | Glyphs
 
 
 @dataclass(frozen=True)
@@ -184,6 +194,16 @@ def _svg_shape(shape: Shape) -> Markup:
             for x, y in shape.centres
         )
         return tag("path", class_=f"f-{shape.role}", d=d, fill_opacity=_opacity(shape.opacity))
+    if isinstance(shape, Glyphs):
+        return tag(
+            "text",
+            shape.letter * len(shape.places),
+            class_=f"f-{shape.role}",
+            x=" ".join(_n(x) for x, _ in shape.places),
+            y=" ".join(_n(y) for _, y in shape.places),
+            font_size=_n(shape.size),
+            text_anchor="middle",
+        )
     turn = f"rotate(-90 {_n(shape.x)} {_n(shape.y)})" if shape.turned else None
     return tag(
         "text",

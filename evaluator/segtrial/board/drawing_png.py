@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from segtrial.board.drawing import LIGHT, Dots, Figure, Label, Role, Stroke, Tiles
+from segtrial.board.drawing import LIGHT, Dots, Figure, Glyphs, Label, Role, Stroke, Tiles
 
 _SCALE = 3
 """Pixels per unit: 288 per inch at the SVG's 96."""
@@ -40,6 +40,9 @@ def write_png(figure: Figure, path: Path) -> None:
         draw = ImageDraw.Draw(image)
         if isinstance(shape, Label):
             _label(image, shape)
+        elif isinstance(shape, Glyphs):
+            for x, y in shape.places:
+                _label(image, Label(x, y, shape.letter, shape.role, "middle", shape.size))
         elif isinstance(shape, Stroke):
             for line in shape.lines:
                 width = max(1, round(shape.width * _SCALE))

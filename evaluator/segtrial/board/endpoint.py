@@ -100,6 +100,14 @@ class Test:
 
 
 @dataclass(frozen=True)
+class LevelsLeftOut:
+    """Levels of a slice without which the order by scores would be another."""
+
+    changing_first: tuple[str, ...]
+    changing_order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Slice:
     """One declared subgroup variable."""
 
@@ -110,6 +118,8 @@ class Slice:
     """Does the comparison between entries differ between levels?"""
     difficulty: Test | None
     """Do the levels differ in how hard they are?"""
+    left_out: LevelsLeftOut | None = None
+    """Does the order hang on one level?"""
 
 
 @dataclass(frozen=True)
@@ -238,17 +248,21 @@ def _slice(name: str, body: Mapping[str, Any]) -> Slice:
         unknown=int(body.get("unknown") or 0),
         interaction=_test(body.get("interaction")),
         difficulty=_test(body.get("difficulty")),
+        left_out=_left_out(body.get("leave_one_out")),
     )
 
 
 def _level_order(level: Level) -> tuple[float, int, str]:
-    """Ranges by their numbers, "below" first and "above" last; everything else by name."""
+    """Ranges by their numbers, sizes from small to large, everything else by name."""
+    if level.level in _SIZES:
+        return (_SIZES.index(level.level), 1, level.level)
     found = _RANGE.match(level.level)
     if found is None:
         return (math.inf, 0, level.level)
     return (float(found[2]), _SIGNS.get(found[1][:1], 1), level.level)
 
 
+_SIZES = ("small", "medium", "large")
 _SIGNS = {"<": 0, "\u2264": 0, ">": 2, "\u2265": 2}
 _RANGE = re.compile(r"([<>\u2264\u2265]?=?)\s*(\d+(?:\.\d+)?)")
 
@@ -267,6 +281,13 @@ def _level(body: Mapping[str, Any]) -> Level:
             for row in body.get("estimates") or ()
         ),
     )
+
+
+def _left_out(body: Mapping[str, Any] | None) -> LevelsLeftOut | None:
+    if not body:
+        return None
+    first, order = body["changing_first"], body["changing_order"]
+    return LevelsLeftOut(tuple(map(str, first)), tuple(map(str, order)))
 
 
 def _test(body: Mapping[str, Any] | None) -> Test | None:

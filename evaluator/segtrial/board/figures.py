@@ -89,7 +89,7 @@ def patient_scores(track: Track, endpoint: Endpoint) -> dict[str, list[float]]:
     """Mean over the scans of each patient, for every ranked entry; empty without single cases.
 
     Failures of a share count 0; a patient with an unbounded distance or a failed one is left out,
-    and the figure's caption says of how many patients it is.
+    and the figure counts them beside the row.
     """
     patient = {case.case: case.patient for case in track.results.cases}
     is_share = endpoint.raw.get("unit") == "1" and endpoint.raw.get("higher_is_better")

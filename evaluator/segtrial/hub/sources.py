@@ -22,6 +22,8 @@ LARGEST_FILE = 512 * 1024 * 1024
 """Bytes of one file."""
 LARGEST_BOARD = 4 * 1024 * 1024 * 1024
 """Bytes of all files of a board."""
+_ASIDE = 1024 * 1024
+"""Bytes of a page that says where something is, or that it is not there."""
 _REDIRECTS = 5
 _TIMEOUT_S = 60.0
 _OK, _REDIRECTED, _NOT_FOUND = 200, (301, 302, 303, 307, 308), (404, 410)
@@ -90,11 +92,11 @@ class WebSource:
         PlatformError
             When the server does not answer.
         """
-        url = urljoin(self._base, quote(path))
+        url = _joined(self._base, quote(path))
         for _ in range(_REDIRECTS + 1):
             status, location, raw = self._ask(url)
             if status in _REDIRECTED and location:
-                url = urljoin(url, location)
+                url = _joined(url, location)
                 continue
             if status in _NOT_FOUND:
                 return None
@@ -118,7 +120,10 @@ class WebSource:
 
     def _body(self, url: str, answer: http.client.HTTPResponse) -> bytes:
         if answer.status != _OK:
-            answer.read(LARGEST_FILE + 1)
+            # What stands beside a redirect or an error is not looked at, but it has to be read
+            # before the next answer comes.
+            if len(answer.read(_ASIDE + 1)) > _ASIDE:
+                raise InputError(f"{url} answers {answer.status} and more than {_ASIDE} bytes.")
             return b""
         raw = answer.read(min(LARGEST_FILE, self._left) + 1)
         self._left -= len(raw)
@@ -126,10 +131,9 @@ class WebSource:
         return raw
 
     def _connection(self, parts: SplitResult) -> http.client.HTTPConnection:
-        host = parts.hostname or ""
         if parts.scheme != "https" and not (self._allow_private and parts.scheme == "http"):
             raise InputError(f"{parts.geturl()[:200]} is not an https address.")
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host, port = _place(parts)
         key = (parts.scheme, host, port)
         if key not in self._connections:
             number = _public_address(host, port, allow_private=self._allow_private)
@@ -181,12 +185,48 @@ def _public_address(host: str, port: int, *, allow_private: bool) -> str:
     numbers = [str(one[4][0]) for one in found]
     if not allow_private:
         for number in numbers:
-            if not ipaddress.ip_address(number.split("%")[0]).is_global:
+            if not _is_public(number):
                 raise InputError(
                     f"{host[:200]} is at {number}, which is not a public address; it is not asked. "
                     "For a board on your own network add --allow-private."
                 )
     return numbers[0]
+
+
+def _joined(base: str, path: str) -> str:
+    try:
+        return urljoin(base, path)
+    except ValueError as problem:
+        raise InputError(f"{base[:200]!r} leads to no address: {problem}.") from None
+
+
+def _place(parts: SplitResult) -> tuple[str, int]:
+    """Host and port of an address."""
+    try:
+        port = parts.port
+    except ValueError as problem:
+        raise InputError(f"{parts.geturl()[:200]!r} is not an address: {problem}.") from None
+    if not parts.hostname:
+        raise InputError(f"{parts.geturl()[:200]!r} names no host; write https://HOST/FOLDER.")
+    return parts.hostname, port or (443 if parts.scheme == "https" else 80)
+
+
+def _is_public(number: str) -> bool:
+    """Whether an address is reached over the public internet, and holds no other that is not."""
+    address = ipaddress.ip_address(number.split("%", maxsplit=1)[0])
+    if not address.is_global or address.is_multicast:
+        return False
+    if isinstance(address, ipaddress.IPv4Address):
+        return True
+    inside = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if any(address in prefix for prefix in _HOLDS_V4):
+        inside.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return all(one is None or one.is_global for one in inside)
+
+
+_HOLDS_V4 = (ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("64:ff9b::/96"))
+"""Addresses that end with an IPv4 address: the old compatible ones, and those of a NAT64 gateway
+(RFC 4291, RFC 6052)."""
 
 
 def _check_size(what: str, size: int, left: int) -> None:

@@ -11,12 +11,14 @@ from segtrial.board.drawing import (
 )
 from segtrial.board.endpoint import Endpoint
 from segtrial.board.svg import Scale, nice_ticks, padded
-from segtrial.board.words import metric_words, structure_words
+from segtrial.board.words import metric_words, plural, structure_words
 
 Names = Mapping[str, str]
 """Name of each submission by its id."""
 ROW = 24.0
 """Height of a row, in pixels."""
+TOP = 46.0
+"""Where the first row begins, below the axis and its name."""
 MANY = 30
 """With more entries than this, cells are too small to hold a number."""
 
@@ -24,6 +26,15 @@ MANY = 30
 def title_of(endpoint: Endpoint) -> str:
     """What every figure of an endpoint is about."""
     return f"{metric_words(endpoint.metric).label}, {structure_words(endpoint.structure)}"
+
+
+def axis_name(endpoint: Endpoint, x: float) -> Label:
+    """What the axis shows, above its ticks: metric and unit, structure, how many patients."""
+    words = metric_words(endpoint.metric)
+    unit = f" ({words.unit})" if words.unit else ""
+    size = f", {plural(endpoint.n, 'patient')}" if endpoint.n is not None else ""
+    where = structure_words(endpoint.structure)
+    return Label(x, 12, f"{words.label}{unit}, {where}{size}", role="text", size=10)
 
 
 def score_scale(endpoint: Endpoint, start: float, end: float) -> tuple[Scale, list[float]]:

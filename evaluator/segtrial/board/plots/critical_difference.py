@@ -33,6 +33,7 @@ def critical_difference(endpoint: Endpoint, names: Names) -> Figure:
     scale = Scale(1, max(2, len(placed)), left, left + plot)
     axis_y, first_y = 34.0, 34.0 + 12 * len(groups) + 26
     shapes: list[Shape] = [Stroke(((left, axis_y, left + plot, axis_y),), "text")]
+    shapes.append(Label(left - 10, axis_y - 10, "mean rank", size=10, anchor="end"))
     for tick in nice_ticks(1, max(2, len(placed)), 8):
         if tick == int(tick):
             x = scale(tick)

@@ -13,7 +13,16 @@ from segtrial.board.drawing import (
     shortened,
 )
 from segtrial.board.endpoint import Endpoint, Ranked
-from segtrial.board.plots.axes import ROW, Names, grid, score_scale, tick_labels, title_of
+from segtrial.board.plots.axes import (
+    ROW,
+    TOP,
+    Names,
+    axis_name,
+    grid,
+    score_scale,
+    tick_labels,
+    title_of,
+)
 from segtrial.board.svg import Scale
 from segtrial.board.words import metric_words, number, plural, rank_words
 
@@ -24,17 +33,17 @@ def forest(endpoint: Endpoint, names: Names) -> Figure:
     left = longest(shortened(names[row.submission]) for row in rows) + 24
     width, plot = left + 520, 340.0
     scale, ticks = score_scale(endpoint, left, left + plot)
-    shapes: list[Shape] = [grid(scale, ticks, top=28, bottom=28 + ROW * len(rows))]
-    shapes += tick_labels(scale, ticks, y=20)
+    shapes: list[Shape] = [grid(scale, ticks, top=TOP, bottom=TOP + ROW * len(rows))]
+    shapes += [axis_name(endpoint, left), *tick_labels(scale, ticks, y=TOP - 8)]
     shapes += [
-        Label(left + plot + 16, 20, "score [95 %]", size=10),
-        Label(width - 4, 20, "rank", size=10, anchor="end"),
+        Label(left + plot + 16, TOP - 8, "score [95 %]", size=10),
+        Label(width - 4, TOP - 8, "rank", size=10, anchor="end"),
     ]
     for index, row in enumerate(rows):
-        shapes += _forest_row(row, names, endpoint, scale=scale, y=28 + ROW * (index + 0.5))
+        shapes += _forest_row(row, names, endpoint, scale=scale, y=TOP + ROW * (index + 0.5))
     return Figure(
         width=width,
-        height=28 + ROW * len(rows) + 12,
+        height=TOP + ROW * len(rows) + 12,
         title=f"Scores and intervals: {title_of(endpoint)}",
         description=f"{plural(len(rows), 'entry', 'entries')}, best first.",
         shapes=tuple(shapes),

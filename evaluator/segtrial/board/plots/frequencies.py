@@ -41,7 +41,7 @@ def rank_frequencies(endpoint: Endpoint, names: Names) -> Figure:
         for level, boxes in sorted(shades.items())
     ]
     ground = Tiles(((left, 26, cell * ranks, height * ranks),), "faint")
-    heads = _rank_heads(ranks, left, cell)
+    heads = [Label(left - 8, 18, "rank", size=10, anchor="end"), *_rank_heads(ranks, left, cell)]
     inks = _shares(rows, left, cell, height) if ranks <= MANY else []
     return Figure(
         width=left + cell * ranks + 8,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from segtrial.board.drawing import (
     Figure,
+    Glyphs,
     Label,
     Role,
     Shape,
@@ -104,17 +105,18 @@ def _matrix_labels(
     cell: float,
 ) -> list[Shape]:
     shapes: list[Shape] = []
+    places: dict[str, list[tuple[float, float]]] = {}
     for index, key in enumerate(order):
         middle = margin + cell * (index + 0.5)
         name = shortened(names[key], 22)
         shapes.append(Label(margin - 8, middle + 4, name, role="text", anchor="end"))
         shapes.append(Label(middle + 4, margin - 8, name, role="text", turned=True))
-        for other, column in zip(order, range(len(order)), strict=True):
+        for column, other in enumerate(order):
             verdict = found.get((key, other))
             if verdict:
-                x = margin + cell * (column + 0.5)
-                ink: Role = "on-accent" if verdict == "better" else "text"
-                shapes.append(
-                    Label(x, middle + 3.5, _GLYPH[verdict], role=ink, size=11, anchor="middle")
-                )
+                place = (margin + cell * (column + 0.5), middle + 3.5)
+                places.setdefault(verdict, []).append(place)
+    for verdict, listed in sorted(places.items()):
+        ink: Role = "on-accent" if verdict == "better" else "text"
+        shapes.append(Glyphs(tuple(listed), _GLYPH[verdict], ink))
     return shapes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from segtrial.board.drawing import Dots, Figure, Label, Role, Shape, Stroke, longest, shortened
 from segtrial.board.endpoint import Endpoint, Interval, Slice
-from segtrial.board.plots.axes import Names, grid, tick_labels, title_of
+from segtrial.board.plots.axes import Names, axis_name, grid, tick_labels, title_of
 from segtrial.board.svg import Scale, nice_ticks, padded
 from segtrial.board.words import metric_words, plural
 
@@ -14,7 +14,9 @@ LEVEL_ROLES: tuple[Role, ...] = ("blue", "amber", "accent", "red", "muted")
 """Colours of levels, in their order; the place in the row tells them apart as well."""
 _STEP = 9.0
 _PLOT = 330.0
-_TOP = 46.0
+_TOP = 64.0
+_FIRST_LINE = 34.0
+"""Of the legend, below the name of the axis."""
 _LINE = 17.0
 
 
@@ -49,7 +51,7 @@ def slice_plot(endpoint: Endpoint, names: Names, chosen: Slice, *, limit: int = 
     bottom = first + block * len(order)
     shapes: list[Shape] = [grid(scale, ticks, top=first, bottom=bottom)]
     shapes += tick_labels(scale, ticks, y=first - 8)
-    shapes += legend
+    shapes += [axis_name(endpoint, left), *legend]
     for index, key in enumerate(order):
         top = first + block * index
         name = shortened(names[key])
@@ -94,7 +96,7 @@ def _range(
 def _legend(chosen: Slice, left: float) -> tuple[list[Shape], float]:
     """Names of the levels, in as many lines as they need, and how high those are."""
     shapes: list[Shape] = []
-    x, y, place = left, 16.0, 0
+    x, y, place = left, _FIRST_LINE, 0
     for level in chosen.levels:
         words = f"{level.level} (n = {level.n})"
         if not level.estimates:
@@ -107,7 +109,7 @@ def _legend(chosen: Slice, left: float) -> tuple[list[Shape], float]:
             place += 1
         shapes.append(Label(x + 12, y, words, role="text" if level.estimates else "muted"))
         x += 28 + longest([words])
-    return shapes, y - 16
+    return shapes, y - _FIRST_LINE
 
 
 def _mark(

@@ -14,9 +14,10 @@ from segtrial.board.drawing import (
     Tiles,
     longest,
     shortened,
+    text_width,
 )
 from segtrial.board.endpoint import Endpoint
-from segtrial.board.plots.axes import Names, grid, tick_labels, title_of
+from segtrial.board.plots.axes import TOP, Names, axis_name, grid, tick_labels, title_of
 from segtrial.board.svg import Scale, nice_ticks, padded
 
 
@@ -30,25 +31,32 @@ def strips(endpoint: Endpoint, names: Names, scores: Mapping[str, Sequence[float
     names : mapping
         Names by id.
     scores : mapping
-        Scores of each entry over its patients, failures at their worst value.
+        Scores of each entry over its patients; a patient without a number is counted beside it.
     """
     rows = [row for row in endpoint.ranking if scores.get(row.submission)]
     left = longest(shortened(names[row.submission]) for row in rows) + 20
     plot = 480.0
+    missing = {
+        row.submission: max(0, (endpoint.n or 0) - len(scores[row.submission])) for row in rows
+    }
+    right = text_width("+ 00 without a number", 10) + 12 if any(missing.values()) else 12.0
     low, high = padded([v for row in rows for v in scores[row.submission]], floor=0.0)
     ticks = nice_ticks(low, high, 6)
     scale = Scale(low, high, left, left + plot)
-    shapes: list[Shape] = [grid(scale, ticks, top=28, bottom=28 + 30 * len(rows))]
-    shapes += tick_labels(scale, ticks, y=20)
+    shapes: list[Shape] = [grid(scale, ticks, top=TOP, bottom=TOP + 30 * len(rows))]
+    shapes += [axis_name(endpoint, left), *tick_labels(scale, ticks, y=TOP - 8)]
     for index, row in enumerate(rows):
-        y = 28 + 30 * (index + 0.5)
+        y = TOP + 30 * (index + 0.5)
         shapes.append(
             Label(left - 8, y + 4, shortened(names[row.submission]), role="text", anchor="end")
         )
+        if without := missing[row.submission]:
+            words = f"+ {without} without a number"
+            shapes.append(Label(left + plot + 10, y + 4, words, role="red", size=10))
         shapes += _strip(sorted(scores[row.submission]), scale=scale, y=y, tied=row.tied_for_first)
     return Figure(
-        width=left + plot + 12,
-        height=28 + 30 * len(rows) + 10,
+        width=left + plot + right,
+        height=TOP + 30 * len(rows) + 10,
         title=f"Scores of every patient: {title_of(endpoint)}",
         description="One dot a patient; the box spans the middle half, the line is the median.",
         shapes=tuple(shapes),

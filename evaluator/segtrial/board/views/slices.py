@@ -58,10 +58,22 @@ def _slice(endpoint: Endpoint, names: Names, one: Slice) -> Markup:
     return tag(
         "section",
         tag("h2", _words(one).capitalize(), " ", mark),
-        tag("p", [answer for answer in answers if answer], unknown, class_="muted"),
+        tag("p", [answer for answer in answers if answer], _left_out(one), unknown, class_="muted"),
         _drawn(endpoint, names, one),
         note(missing) if (missing := _missing(one)) else "",
     )
+
+
+def _left_out(one: Slice) -> str:
+    """What the order by scores would be without one level; description, not a verdict."""
+    if one.left_out is None:
+        return ""
+    first, order = one.left_out.changing_first, one.left_out.changing_order
+    if first:
+        return f"Without {' or without '.join(first)}, another entry would come first. "
+    if order:
+        return f"Without {' or without '.join(order)}, the order would be another. "
+    return "Leaving out one level does not change the order. "
 
 
 def _missing(one: Slice) -> str:
