@@ -98,7 +98,7 @@ class Slice:
         DatasetError
             They are cut off, damaged, or compressed in a way that needs a further package.
         """
-        with _named(self.path):
+        with named(self.path):
             whole = pydicom.dcmread(self.path)
             syntax = whole.file_meta.TransferSyntaxUID
             if not syntax.is_compressed:
@@ -125,7 +125,7 @@ def read_slice(path: Path) -> Slice:
         It is no DICOM, lacks what places a slice in the patient, or holds something else.
     """
     try:
-        with _named(path):
+        with named(path):
             header = pydicom.dcmread(path, stop_before_pixels=True, specific_tags=_TAGS)
             _refuse_others(path, header)
             return _slice(path, header)
@@ -201,7 +201,7 @@ def _can_inflate(syntax: Any) -> bool:  # noqa: ANN401 - as above
         return False
 
 
-class _named:  # noqa: N801 - reads as a word: ``with _named(path):``
+class named:  # noqa: N801 - reads as a word: ``with named(path):``
     """Turns what pydicom raises for a damaged file into a `DatasetError` that names the file."""
 
     def __init__(self, path: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from segtrial.scans.grid import Grid
 
+_SAME_VOXEL = 0.01  # as a share of a voxel, the same as for grids
 Labels = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.int32]
 
 
@@ -76,6 +77,40 @@ def to_canonical(label_map: LabelMap) -> LabelMap:
     orientation = io_orientation(label_map.grid.affine)
     labels = apply_orientation(label_map.labels, orientation)
     return LabelMap(labels, canonical_grid(label_map.grid))
+
+
+def placed(label_map: LabelMap, grid: Grid) -> LabelMap | None:
+    """A label map that leaves out empty slices, in the grid of the whole scan.
+
+    Parameters
+    ----------
+    label_map : LabelMap
+        Its voxels are voxels of ``grid``, in any axis order and direction.
+    grid : Grid
+        The scan's.
+
+    Returns
+    -------
+    LabelMap or None
+        On ``grid``, 0 where the label map says nothing; None where its voxels are not those of
+        ``grid``, or lie outside.
+    """
+    to_grid = np.linalg.inv(grid.affine) @ label_map.grid.affine
+    turned = np.rint(to_grid[:3, :3])
+    is_permutation = all((np.abs(turned).sum(axis=axis) == 1).all() for axis in (0, 1))
+    ends = np.array([[0, 0, 0], [n - 1 for n in label_map.grid.shape]])
+    there = ends @ to_grid[:3, :3].T + to_grid[:3, 3]
+    first, last = np.rint(there).min(axis=0), np.rint(there).max(axis=0)
+    off = np.abs(there - np.rint(there)).max()
+    inside = (first >= 0).all() and (last < grid.shape).all()
+    if not is_permutation or off > _SAME_VOXEL or not inside:
+        return None
+    order = [int(axis) for axis in np.abs(turned).argmax(axis=1)]
+    flips = tuple(slice(None, None, int(turned[i, axis])) for i, axis in enumerate(order))
+    labels = np.zeros(grid.shape, label_map.labels.dtype, order="F")
+    box = tuple(slice(int(a), int(b) + 1) for a, b in zip(first, last, strict=True))
+    labels[box] = label_map.labels.transpose(order)[flips]
+    return LabelMap(labels, grid)
 
 
 def canonical_grid(grid: Grid) -> Grid:

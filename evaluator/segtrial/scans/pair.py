@@ -10,7 +10,7 @@ from segtrial.scans.grid import Grid, corner_shift_mm, same_grid
 from segtrial.scans.label_map import LabelMap, canonical_grid, to_canonical
 from segtrial.scans.prediction import read_prediction
 from segtrial.scans.trusted import read_grid, read_label_map
-from segtrial.scans.volume import unusable
+from segtrial.scans.volume import open_volume, unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,13 @@ def read_label_maps(
     DatasetError
         As `read_label_map`, or the prediction is on another grid; no voxel was read then.
     """
-    expected, got = (canonical_grid(read_grid(path)) for path in (reference, prediction))
+    opened = [open_volume(path) for path in (reference, prediction)]
+    if opened[0].sparse != opened[1].sparse:
+        # One leaves out slices without labels: it is put into the other's grid.
+        grid = opened[opened[0].sparse].grid
+        found = [to_canonical(read_label_map(volume.path, grid=grid)) for volume in opened]
+        return LabelMapPair(*found)
+    expected, got = (canonical_grid(volume.grid) for volume in opened)
     if expected.shape != got.shape:
         raise unusable(
             prediction,

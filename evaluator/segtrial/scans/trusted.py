@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segtrial.scans.grid import Grid, corner_shift_mm, same_grid
-from segtrial.scans.label_map import LabelMap, Labels, label_dtype
+from segtrial.scans.label_map import LabelMap, Labels, label_dtype, placed
 from segtrial.scans.volume import Volume, open_volume, unusable
 
 _LARGEST_LABEL = np.iinfo(np.int32).max
@@ -111,8 +111,8 @@ def read_label_map(path: str | os.PathLike[str], *, grid: Grid | None = None) ->
     Parameters
     ----------
     path : path
-        Any volume nibabel can read. Whole numbers stored as floating point, or scaled, are taken
-        as the integers they are.
+        Any volume; a DICOM segmentation is put into `grid`. Whole numbers stored as floating
+        point, or scaled, are taken as the integers they are.
     grid : Grid, optional
         Grid that the reference has to be on, usually the scan's.
 
@@ -128,6 +128,11 @@ def read_label_map(path: str | os.PathLike[str], *, grid: Grid | None = None) ->
         As `read_scan`; or negative labels, values that are no whole numbers, another grid.
     """
     volume = open_volume(path)
+    if grid is not None and volume.sparse:
+        found = placed(read_label_map(path), grid)
+        if found is None:
+            raise unusable(path, "its frames are not slices of the scan.")
+        return found
     if grid is not None and not same_grid(grid, volume.grid):
         raise unusable(path, _another_grid(grid, volume.grid))
     labels = volume.room(np.dtype(np.uint8))

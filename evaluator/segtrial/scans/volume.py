@@ -52,6 +52,8 @@ class Volume:
         What makes values of stored voxels; 1 and 0 where they are the values.
     stored : callable
         Reads the voxels in Fortran order, in 1D arrays of any size.
+    sparse : bool
+        Whether slices outside `grid` were left out because they hold no label.
     """
 
     path: Path
@@ -61,6 +63,7 @@ class Volume:
     slope: float
     intercept: float
     stored: Callable[[], Iterator[NDArray[np.generic]]]
+    sparse: bool = False
 
     @property
     def scaled(self) -> bool:
@@ -109,8 +112,8 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
     Parameters
     ----------
     path : path
-        Any volume nibabel can read; axes of size 1 behind the third are dropped. MetaImage and
-        NRRD. Or a folder with the slices of one DICOM series.
+        Any volume nibabel can read; axes of size 1 behind the third are dropped. MetaImage, NRRD,
+        and DICOM segmentations. Or a folder with the slices of one DICOM series.
 
     Returns
     -------
@@ -126,6 +129,8 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
         return _opener("dicom_series", path)(path)
     if path.suffix.lower() in _ITK and path.is_file():
         return _opener("itk_volume", path)(path)
+    if path.suffix.lower() == ".dcm" and path.is_file():
+        return _opener("dicom_seg", path)(path)
     image = _load(path)
     grid = _grid(image, path)
     proxy: Any = image.dataobj
@@ -160,7 +165,9 @@ def _opener(module: str, path: Path) -> Callable[[Path], Volume]:
     return opener
 
 
-def volume_in_memory(path: Path, voxels: NDArray[np.generic], grid: Grid) -> Volume:
+def volume_in_memory(
+    path: Path, voxels: NDArray[np.generic], grid: Grid, *, sparse: bool = False
+) -> Volume:
     """A volume whose voxels another library has read already.
 
     Parameters
@@ -170,6 +177,8 @@ def volume_in_memory(path: Path, voxels: NDArray[np.generic], grid: Grid) -> Vol
     voxels : array
         In any shape whose Fortran order is that of ``grid.shape``.
     grid : Grid
+    sparse : bool
+        As of a `Volume`.
 
     Returns
     -------
@@ -185,6 +194,7 @@ def volume_in_memory(path: Path, voxels: NDArray[np.generic], grid: Grid) -> Vol
         slope=1.0,
         intercept=0.0,
         stored=lambda: iter((native.ravel(order="F"),)),
+        sparse=sparse,
     )
 
 
