@@ -67,7 +67,6 @@ async function afterRender() {
     applySort(table, state.sort);
     const shown = applyFilter(table, state.find, state.show);
     markTies(table);
-    layOutLater(table);
     document.getElementById("count").textContent = state.find || state.show ? `${shown} shown` : "";
   }
   if (state.view === "compare") await showComparison(state);

@@ -56,20 +56,6 @@ function markTies(table) {
   if (together) rows[count - 1].classList.add("tie-end");
 }
 
-// Of a long table the first screens are shown at once and the rest after they are painted: a table
-// is laid out as a whole, and two hundred rows of pictures take longer than an eye waits.
-const FIRST_ROWS = 50;
-function layOutLater(table) {
-  let rest = [...table.tBodies[0].rows].slice(FIRST_ROWS);
-  rest.forEach((row) => row.classList.add("later"));
-  const reveal = () => {
-    rest.slice(0, FIRST_ROWS).forEach((row) => row.classList.remove("later"));
-    rest = rest.slice(FIRST_ROWS);
-    if (rest.length) requestAnimationFrame(() => setTimeout(reveal));
-  };
-  if (rest.length) requestAnimationFrame(() => setTimeout(reveal));
-}
-
 function applyColumns(table, hide) {
   if (hide === undefined) return;
   const hidden = new Set(hide.split("."));
