@@ -169,6 +169,22 @@ def test_components_are_those_of_scipy() -> None:
     assert sorted(map(repr, by_components.lesions)) == sorted(map(repr, by_instances.lesions))
 
 
+def test_small_masks_of_every_shape_have_the_components_of_scipy() -> None:
+    neighbours = {(3, 6): 1, (3, 18): 2, (3, 26): 3, (2, 4): 1, (2, 8): 2}
+    random = np.random.default_rng(0)
+    for (dimensions, connectivity), reach in neighbours.items():
+        joined = ndimage.generate_binary_structure(dimensions, reach)
+        for shape in itertools.product(range(1, 7), repeat=dimensions):
+            mask = (random.random(shape) < 0.4).astype(np.uint8)
+            found = evaluate_detection(
+                mask, mask, spacing_mm=(1000.0, 1.0, 1.0)[:dimensions], connectivity=connectivity
+            )
+            numbered, count = ndimage.label(mask, joined)
+            assert found.found == count
+            sizes = sorted(np.bincount(numbered[numbered > 0])[1:] * 1000 ** (dimensions == 2))
+            assert sorted(lesion.reference_size for lesion in found.lesions) == sizes
+
+
 def test_a_lesion_for_every_voxel_takes_no_table_of_all_pairs() -> None:
     # 30,000 lesions on either side: a table of all pairs would take 7 GB.
     spread = np.zeros((63, 63, 63), np.uint8)
