@@ -187,8 +187,16 @@ Wrong = Callable[[Path, Dicom], object]
             r"are no places",
         ),
         (
+            lambda folder, one: one.with_(fields={"BitsStored": 700}).write(folder),
+            r"pixels of 700 bits in 16",
+        ),
+        (
+            lambda folder, one: one.with_(slope=0).write(folder),
+            r"rescaled by 0 and 0",
+        ),
+        (
             lambda folder, one: one.with_(fields={"BitsAllocated": 12}).write(folder),
-            r"pixels of 12 bits",
+            r"pixels of 16 bits in 12",
         ),
     ],
 )  # fmt: skip

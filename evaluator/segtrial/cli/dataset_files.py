@@ -92,7 +92,7 @@ def verify(
             stdout().print(str(problem), markup=False, soft_wrap=True)
     if found.problems:
         raise AnswerIsNoError(
-            f"{card.id}: {len(found.problems)} problems in {found.cases} cases in {folder}."
+            f"{card.id}: problems in {folder}: {len(found.problems)}; cases: {found.cases}."
         )
     stderr().print(f"{card.id}: all files of {found.cases} cases are as they should be.")
 

@@ -151,6 +151,9 @@ def _slice(path: Path, header: Any) -> Slice:  # noqa: ANN401 - pydicom's attrib
     numbers = [*turned.ravel(), between_rows, between_columns, *position]
     if not np.isfinite(numbers).all() or min(between_rows, between_columns) <= 0:
         raise unusable(path, "the numbers that place it in the patient are no places.")
+    slope, intercept = (float(header.get(name, n)) for name, n in _RESCALE)
+    if not slope or not np.isfinite([slope, intercept]).all():
+        raise unusable(path, f"its pixels are rescaled by {slope:g} and {intercept:g}.")
     echo = str(header.get("EchoTime") or "")
     kind = "i" if header.PixelRepresentation else "u"
     return Slice(
@@ -165,13 +168,14 @@ def _slice(path: Path, header: Any) -> Slice:  # noqa: ANN401 - pydicom's attrib
         position_mm=position,
         dtype=np.dtype(f"{kind}{int(header.BitsAllocated) // 8}"),
         bits=int(header.BitsStored),
-        slope=float(header.get("RescaleSlope", 1)),
-        intercept=float(header.get("RescaleIntercept", 0)),
+        slope=slope,
+        intercept=intercept,
     )
 
 
 _SQUARE = 1e-3
 """How far the cosines of an orientation may be off; files give six to eight digits."""
+_RESCALE = (("RescaleSlope", 1), ("RescaleIntercept", 0))
 _PLACES = ("ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing", "Rows", "Columns")
 
 
@@ -188,8 +192,9 @@ def _refuse_others(path: Path, header: Any) -> None:  # noqa: ANN401 - as above
         raise unusable(path, f"it has no {lost[0]}, so its place in the patient is not known.")
     if int(header.get("SamplesPerPixel") or 1) != 1:
         raise unusable(path, "it is a colour picture, no scan.")
-    if int(header.BitsAllocated) not in {8, 16, 32}:
-        raise unusable(path, f"it has pixels of {header.BitsAllocated} bits.")
+    allocated, stored = int(header.BitsAllocated), int(header.BitsStored)
+    if allocated not in {8, 16, 32} or not 0 < stored <= allocated:
+        raise unusable(path, f"it has pixels of {stored} bits in {allocated}.")
 
 
 def _can_inflate(syntax: Any) -> bool:  # noqa: ANN401 - as above
