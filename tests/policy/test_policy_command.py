@@ -54,6 +54,15 @@ def test_it_says_on_which_tracks_a_model_would_be_ranked() -> None:
     )
 
 
+def test_another_sequence_of_the_same_patient_is_contaminated_without_any_file_here(
+    tmp_path: Path,
+) -> None:
+    training = "training: {sources: [{dataset: chaos, cases: [mr_1_t1dual]}]}"
+    (tmp_path / "submission.yaml").write_text(MANIFEST + training)
+    found = answer(str(tmp_path), "--dataset", "chaos", "--track", "mr-train")
+    assert found["cases"] == {"clean": 38, "images_only": 0, "unknown": 0, "contaminated": 2}
+
+
 @pytest.mark.parametrize("where", ["folder", "file"])
 def test_a_submission_may_be_a_folder_or_a_file(tmp_path: Path, where: str) -> None:
     path = tmp_path / "submission.yaml"

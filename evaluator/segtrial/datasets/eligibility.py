@@ -13,6 +13,7 @@ from segtrial.contracts.training import Training
 from segtrial.datasets.cache import default_cache_dir
 from segtrial.datasets.catalogue import CARD_NAME, list_cards, load_lineage, load_models
 from segtrial.datasets.opening import open_dataset, remembered
+from segtrial.datasets.patterns import fill, names_in
 from segtrial.datasets.records import Case, Dataset
 from segtrial.errors import DatasetError, SubmissionError
 from segtrial.policy.contamination import (
@@ -176,7 +177,7 @@ def _cases(card: DatasetCard, track: Track, dataset: Dataset | None) -> list[Tar
         return [_target(case) for case in dataset.select(track)]
     listed = card.listed_cases(track)
     if listed is not None:
-        return [TargetCase(case) for case in listed]
+        return [TargetCase(case, _patient(card, case)) for case in listed]
     splits = card.groups.get(track.split or "", (track.split,) if track.split else ())
     names = splits or (*card.splits, *card.unlisted)
     found = [TargetCase(case) for name in names for case in card.splits.get(name, ())]
@@ -184,6 +185,15 @@ def _cases(card: DatasetCard, track: Track, dataset: Dataset | None) -> list[Tar
         count = card.unlisted.get(name)
         found += [TargetCase(f"{name} {n}", "", name) for n in range(1, (count or 0) + 1)]
     return found or [TargetCase(f"case {n}") for n in range(1, (card.count or 1) + 1)]
+
+
+def _patient(card: DatasetCard, case: str) -> str:
+    """Whose case it is, where the card says so in how it names cases; else nobody knows yet."""
+    for files in card.files:
+        names = names_in(files.id, case) if files.patient else None
+        if names is not None and files.patient is not None:
+            return fill(files.patient, names)
+    return ""
 
 
 def _track(card: DatasetCard, track: str) -> Track:

@@ -42,6 +42,18 @@ def find(root: Path, pattern: str) -> Iterator[tuple[Path, dict[str, str]]]:
             yield path, found.groupdict()
 
 
+def names_in(pattern: str, text: str) -> dict[str, str] | None:
+    """What each name in a pattern stands for in a text, or None where it does not fit.
+
+    Examples
+    --------
+    >>> names_in("mr_{n}_t2spir", "mr_13_t2spir")
+    {'n': '13'}
+    """
+    found = _regex(pattern).fullmatch(text)
+    return found.groupdict() if found else None
+
+
 def fill(pattern: str, names: Mapping[str, str]) -> str:
     """A pattern with its names put in.
 
