@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this file, and those that publish."""
     app.command(rich_help_panel=PANEL_PUBLISH)(board)
     app.command(rich_help_panel=PANEL_PUBLISH)(figures)
+    app.command(rich_help_panel=PANEL_PUBLISH)(pictures)
     publishing.register(app)
 
 
@@ -72,3 +73,30 @@ def figures(
         return
     stdout().print(str(out), soft_wrap=True)
     stderr().print(f"{len(written)} files.")
+
+
+def pictures(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of runs and scores.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("pictures"),
+    *,
+    track: Annotated[
+        str | None, typer.Option(help="DATASET/TRACK, where a store holds several.")
+    ] = None,
+    structure: Annotated[
+        str | None, typer.Option(help="Structure to look at; the track's first by default.")
+    ] = None,
+    each: Annotated[int, typer.Option(min=1, max=200, help="How many of each kind.")] = 6,
+    as_json: _Json = False,
+) -> None:
+    """Draw the worst and the disputed cases, for a maintainer's eyes: a page that stays here."""
+    from segtrial.pipeline.case_pictures import write_store_pictures  # noqa: PLC0415 - as above
+
+    page, cases = write_store_pictures(store, out, track=track, structure=structure, each=each)
+    if as_json:
+        print_json({"page": str(page), "cases": cases})
+        return
+    stdout().print(str(page), soft_wrap=True)
+    stderr().print(
+        f"{cases} cases. These are patients' scans: keep the folder where the dataset is.",
+        soft_wrap=True,
+    )

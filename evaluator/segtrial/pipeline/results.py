@@ -62,8 +62,8 @@ def track_results(store: Store, key: TrackKey) -> Results:
     track = TrackBody.model_validate(store.journal.tracks()[key])
     bodies = store.journal.cases(dataset=key.dataset, version=key.dataset_version)
     facts = {case: facts_from(bodies[case]) for case in track.case_ids}
-    entries = _newest(store, key)
-    names = _Names.of(store, key, track)
+    entries = newest_entries(store, key)
+    names = Names.of(store, key, track)
     done = [_read_entry(store, track, facts, entry, tries) for entry, tries in entries]
     results = Results(
         segtrial_version=__version__,
@@ -102,14 +102,15 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
+class Names:
     """Pseudonyms of the track's cases and patients."""
 
     case: dict[str, str]
     patient: dict[str, str]
 
     @classmethod
-    def of(cls, store: Store, key: TrackKey, track: TrackBody) -> _Names:
+    def of(cls, store: Store, key: TrackKey, track: TrackBody) -> Names:
+        """Those of one track; public references need no secret."""
         mac_key = (
             public_key(dataset=key.dataset, version=key.dataset_version)
             if track.dataset.references == "public"
@@ -131,7 +132,7 @@ class _Names:
         )
 
 
-def _newest(store: Store, key: TrackKey) -> list[tuple[EntryBody, int]]:
+def newest_entries(store: Store, key: TrackKey) -> list[tuple[EntryBody, int]]:
     """The newest entry of each submission, and how many images or versions it has had here."""
     bodies: dict[str, list[EntryBody]] = {}
     for entry in store.journal.entries(key):
@@ -188,7 +189,7 @@ def _scores(
 
 
 def _records(
-    track: TrackBody, facts: dict[str, CaseFacts], entry: _Entry, names: _Names
+    track: TrackBody, facts: dict[str, CaseFacts], entry: _Entry, names: Names
 ) -> list[ScoreRecord]:
     """One record for each case and structure, whatever became of it."""
     records = []
@@ -216,7 +217,7 @@ def _reference_ml(track: TrackBody, facts: CaseFacts) -> dict[str, float]:
     return {name: facts.reference_ml(ids) for name, ids in track.reference_labels.items()}
 
 
-def _case_rows(track: TrackBody, facts: dict[str, CaseFacts], names: _Names) -> list[CaseRow]:
+def _case_rows(track: TrackBody, facts: dict[str, CaseFacts], names: Names) -> list[CaseRow]:
     return [
         CaseRow(
             case=names.case[case],
@@ -230,7 +231,7 @@ def _case_rows(track: TrackBody, facts: dict[str, CaseFacts], names: _Names) -> 
     ]
 
 
-def _measured_rows(entry: _Entry, names: _Names) -> list[MeasuredRow]:
+def _measured_rows(entry: _Entry, names: Names) -> list[MeasuredRow]:
     return [
         MeasuredRow(
             submission=entry.body.manifest.id, case=names.case[case], measured=attempt.measured
@@ -290,7 +291,7 @@ def store_status(path: Path) -> list[dict[str, Any]]:
     rows = []
     with open_store(path, create=False) as store:
         for key in store.journal.tracks():
-            for body, tries in _newest(store, key):
+            for body, tries in newest_entries(store, key):
                 final, outcomes = _status(store, key, body)
                 rows.append(
                     {

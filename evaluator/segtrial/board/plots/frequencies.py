@@ -62,7 +62,7 @@ def _rank_heads(ranks: int, left: float, cell: float) -> list[Shape]:
 
 def _ink(share: float) -> Role:
     """What reads on a tile in both themes: its shade goes from the ground to full colour."""
-    if share < 0.45:  # noqa: PLR2004 - nearer to the ground
+    if share < 0.55:  # noqa: PLR2004 - nearer to the ground
         return "text"
     return "on-half" if share < 0.8 else "on-accent"  # noqa: PLR2004 - nearly full colour
 
