@@ -12,6 +12,9 @@ from typing import Any
 import nibabel
 import numpy as np
 import pytest
+from pydicom import dcmread
+from pydicom.encaps import encapsulate
+from pydicom.uid import JPEGLSLossless, RLELossless
 
 from dicom_files import Dicom
 from segtrial.errors import DatasetError
@@ -205,6 +208,27 @@ def test_what_is_no_series_says_why(tmp_path: Path, series: Dicom, make: Wrong, 
     with pytest.raises(DatasetError, match=said) as caught:
         read_scan(tmp_path / "in")
     assert str(tmp_path / "in") in "".join(caught.value.__notes__)
+
+
+def test_compressed_slices_are_inflated_where_that_is_possible(
+    tmp_path: Path, series: Dicom
+) -> None:
+    for path in series.write(tmp_path):
+        slice_ = dcmread(path)
+        slice_.compress(RLELossless)
+        slice_.save_as(path)
+    assert np.array_equal(read_scan(tmp_path).voxels, STORED)
+
+
+def test_a_compression_that_needs_more_names_what_to_install(tmp_path: Path, series: Dicom) -> None:
+    path = series.write(tmp_path)[1]
+    slice_ = dcmread(path)
+    slice_.file_meta.TransferSyntaxUID = JPEGLSLossless
+    slice_.PixelData = encapsulate([b"\xff\xd8\xff\xd9"])
+    slice_["PixelData"].VR = "OB"
+    slice_.save_as(path)
+    with pytest.raises(DatasetError, match=r"compressed \(JPEG-LS .*\). Install pylibjpeg"):
+        read_scan(tmp_path)
 
 
 def test_two_phases_of_one_acquisition_in_two_folders_are_two_scans(tmp_path: Path) -> None:

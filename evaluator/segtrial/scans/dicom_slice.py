@@ -29,6 +29,10 @@ _TAGS = [
     "RescaleIntercept", "RescaleSlope", "Rows", "SamplesPerPixel", "SeriesDescription",
     "SeriesInstanceUID",
 ]  # fmt: skip
+_SQUARE = 1e-3
+"""How far the cosines of an orientation may be off; files give six to eight digits."""
+_RESCALE = (("RescaleSlope", 1), ("RescaleIntercept", 0))
+_PLACES = ("ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing", "Rows", "Columns")
 _PREAMBLE = 128
 _MARK = b"DICM"
 
@@ -171,12 +175,6 @@ def _slice(path: Path, header: Any) -> Slice:  # noqa: ANN401 - pydicom's attrib
         slope=slope,
         intercept=intercept,
     )
-
-
-_SQUARE = 1e-3
-"""How far the cosines of an orientation may be off; files give six to eight digits."""
-_RESCALE = (("RescaleSlope", 1), ("RescaleIntercept", 0))
-_PLACES = ("ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing", "Rows", "Columns")
 
 
 def _refuse_others(path: Path, header: Any) -> None:  # noqa: ANN401 - as above
