@@ -6,13 +6,18 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import SimpleITK as sitk  # noqa: N813 - the name all its users know
+import yaml
 
+from dicom_files import Dicom
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.datasets import Dataset, load_card, open_dataset
 from segtrial.datasets.opening import read_folder, remember
+from segtrial.datasets.verifying import verify
 from segtrial.errors import DatasetError
-from segtrial.scans import read_grid, read_label_map
+from segtrial.scans import read_grid, read_label_map, write_volume
 
 Writer = Callable[..., Path]
 
@@ -201,3 +206,35 @@ def test_a_folder_that_is_not_the_dataset_is_refused(tmp_path: Path, make: str) 
 
 def test_the_grid_of_the_fixture_is_what_it_says(tmp_path: Path, write: Writer) -> None:
     assert read_grid(write(tmp_path / "a.nii.gz")).spacing_mm == (1.5, 1.5, 3.0)
+
+
+@pytest.mark.parametrize("suffix", [".nrrd", ".mha", ".nii.gz"])
+def test_a_card_may_name_dicom_folders_and_references_in_any_format(
+    tmp_path: Path, suffix: str
+) -> None:
+    series = Dicom(np.arange(120, dtype=np.int16).reshape(6, 5, 4))
+    labels = (series.values % 3 == 1).astype(np.uint8)
+    for case in ("a", "b"):
+        series.write(tmp_path / case / "ct")
+        affine = read_grid(tmp_path / case / "ct").affine
+        if suffix == ".nii.gz":
+            write_volume(tmp_path / case / f"liver{suffix}", labels, affine)
+            continue
+        image = sitk.GetImageFromArray(np.ascontiguousarray(labels.T))
+        image.SetSpacing(series.spacing_mm)
+        image.SetOrigin(series.origin_mm)
+        sitk.WriteImage(image, str(tmp_path / case / f"liver{suffix}"))
+    card = {
+        "schema_version": "segtrial-card/1", "id": "mine", "title": "Mine", "version": "1",
+        "licence": {"name": "CC0"}, "references": "private", "modality": "ct", "layout": "paired",
+        "files": [{"scan": "{case}/ct", "reference": f"{{case}}/liver{suffix}"}],
+        "labels": {1: "liver"},
+        "tracks": [{"id": "all", "title": "All", "structures": ["liver"]}],
+    }  # fmt: skip
+    (tmp_path / "card.yaml").write_text(yaml.safe_dump(card))
+    found = open_dataset(tmp_path)
+    assert verify(found.card, tmp_path).problems == ()
+    for case in found.cases_of("all"):
+        assert case.reference is not None
+        on_scan = read_label_map(case.reference, grid=read_grid(case.scans[0]))
+        assert np.array_equal(on_scan.labels, labels)
