@@ -76,6 +76,14 @@ def test_every_way_to_fail_has_its_outcome_and_stays_in_n(
     assert results["analysis"]["liver"]["dice"]["cases"] == len(tiny.MOODS)
     assert ranking[1]["failed_cases"] == len(tiny.MOODS) - 1
 
+    drawn = evaluate("pictures", "s", "-o", "p", "--structure", "liver", "--each", 3, "--json")
+    assert drawn.returncode == 0, drawn.stderr
+    assert json.loads(drawn.stdout)["cases"] == 6
+    assert len(list((tmp_path / "p").glob("case-*.png"))) == 12
+    unknown = evaluate("pictures", "s", "--structure", "lung")
+    assert unknown.returncode == 2
+    assert "it has: liver, spleen" in unknown.stderr
+
 
 def test_an_author_is_told_verdicts_and_counts(evaluate: Evaluate, tmp_path: Path) -> None:
     dataset = tiny.make_dataset(tmp_path / "tiny", [0, 0, 6, 4])

@@ -196,7 +196,7 @@ def _page(sections: Sequence[Markup]) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="robots", content="noindex"),
         tag("title", "Cases to look at \u2013 not for publication"),
-        tag("style", Markup(asset("board.css") + "figure img { max-width: 100%; }")),
+        tag("style", Markup(asset("board.css") + "main { padding-block: 24px; } figure img { max-width: 100%; }")),
     )
     lead = (
         "Pictures of patients' scans, for the maintainers of this trial. They are no part of the "
