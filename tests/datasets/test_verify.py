@@ -114,3 +114,13 @@ def test_index_remembers_and_prints_what_is_there(dataset: Path) -> None:
     done = run(app, ["datasets", "index", "msd_task09_spleen", str(dataset), "--json"])
     assert done.exit_code == 0
     assert [case["case"] for case in json.loads(done.stdout)] == ["spleen_2", "spleen_3"]
+
+
+def test_cases_that_lack_the_same_are_on_one_line(tmp_path: Path, write: Writer) -> None:
+    write(tmp_path / "imagesTr" / "spleen_9.nii.gz")
+    cases = tuple(f"spleen_{n}" for n in (2, 3, 4, 9, 13))
+    card = CARD.model_copy(update={"splits": {"train": cases}})
+    lines = list(verify(card, tmp_path).lines())
+    assert lines[0].startswith("missing: case spleen_9, ")
+    (line,) = lines[1:]
+    assert line.startswith(f"missing: 4 cases spleen_2..spleen_4, spleen_13, {tmp_path}: no scan")

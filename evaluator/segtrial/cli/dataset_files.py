@@ -88,8 +88,8 @@ def verify(
             }
         )
     else:
-        for problem in found.problems:
-            stdout().print(str(problem), markup=False, soft_wrap=True)
+        for line in found.lines():
+            stdout().print(line, markup=False, soft_wrap=True)
     if found.problems:
         raise AnswerIsNoError(
             f"{card.id}: problems in {folder}: {len(found.problems)}; cases: {found.cases}."

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from segtrial.contracts.case_list import compact
 from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.datasets.file_kind import problem_of
 from segtrial.datasets.found import FoundCase, Slides
@@ -34,8 +36,14 @@ class Problem:
     why: str
 
     def __str__(self) -> str:
-        where = f"case {self.case}, " if self.case else ""
-        return f"{self.kind}: {where}{self.path}: {self.why}"
+        return in_words(self, (self.case,) if self.case else ())
+
+
+def in_words(problem: Problem, cases: Sequence[str]) -> str:
+    """A line about a problem that some cases share."""
+    where = f"{'case' if len(cases) == 1 else f'{len(cases)} cases'} " if cases else ""
+    named = f"{', '.join(compact(tuple(cases)))}, " if cases else ""
+    return f"{problem.kind}: {where}{named}{problem.path}: {problem.why}"
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,12 @@ class Verification:
 
     cases: int
     problems: tuple[Problem, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Every problem in words; cases that lack the same are on one line."""
+        for _, group in groupby(self.problems, key=lambda one: (one.kind, one.path, one.why)):
+            alike = list(group)
+            yield in_words(alike[0], [one.case for one in alike if one.case])
 
 
 def verify(card: DatasetCard, folder: Path, *, progress: Progress | None = None) -> Verification:
@@ -114,7 +128,9 @@ def _missing(
     for split, cases in card.splits.items():
         for case in cases:
             if case in needed and here.find(case) is None:
-                yield Problem("missing", case, root, f"no scan of this case of split {split!r}")
+                yield Problem(
+                    "missing", case, root, f"no scan, though it is in the split {split!r}"
+                )
     listed = CaseIndex(case for cases in card.splits.values() for case in cases)
     for one in found:
         if card.splits and not card.unlisted and listed.find(one.id) is None:
