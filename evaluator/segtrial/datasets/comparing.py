@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from segtrial.contracts.case_list import compact
 from segtrial.contracts.dataset_card import DatasetCard, Track
 from segtrial.contracts.result import Results
 from segtrial.datasets.records import Case, Dataset
@@ -121,9 +122,9 @@ def _touched_by_case(change: DatasetChange, results: Results) -> tuple[str, ...]
 def reasons(change: TrackChange) -> tuple[str, ...]:
     """What changed in a track, one sentence each."""
     parts = (
-        ("new cases", change.added),
-        ("withdrawn cases", change.withdrawn),
-        ("corrected cases", change.corrected),
+        ("new cases", compact(change.added)),
+        ("withdrawn cases", compact(change.withdrawn)),
+        ("corrected cases", compact(change.corrected)),
         ("structures", change.structures),
         ("tolerances of", change.tolerances),
     )
