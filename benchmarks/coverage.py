@@ -658,9 +658,9 @@ def main() -> None:
         (hidden_failures, 2000),
         (power, 500),
         (first_places_of_equals, 1000),
-        (equal_but_for_the_margin, 4000),
-        (rank_intervals_cover, 500),
-        (slices_of_chance, 1000),
+        (equal_but_for_the_margin, 1000),
+        (rank_intervals_cover, 100),
+        (slices_of_chance, 200),
     ]
     blocks = []
     for number, (table, sets) in enumerate(tables, start=1):
