@@ -16,7 +16,8 @@ from segtrial.datasets.catalogue import (
     load_nodes,
 )
 from segtrial.datasets.opening import open_dataset
-from segtrial.datasets.records import Case, Dataset, Progress
+from segtrial.datasets.progress import Progress
+from segtrial.datasets.records import Case, Dataset
 
 __all__ = [
     "Case",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from segtrial.contracts.dataset_card import DatasetCard, Source
 from segtrial.datasets.download import Check, Wanted, fetch, public_https
-from segtrial.datasets.records import Progress
+from segtrial.datasets.progress import Progress
 from segtrial.errors import DatasetError, PlatformError
 
 _PAUSE_S = 1.0

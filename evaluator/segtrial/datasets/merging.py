@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segtrial.datasets.found import Slides
-from segtrial.datasets.records import Progress
+from segtrial.datasets.progress import Progress
 from segtrial.datasets.slides import merge_slides
 from segtrial.errors import DatasetError
 from segtrial.scans import Grid, read_grid, read_label_map, write_volume

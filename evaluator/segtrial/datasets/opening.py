@@ -13,7 +13,8 @@ from segtrial.datasets.cache import default_cache_dir
 from segtrial.datasets.case_table import NOT_KNOWN, Row, read_table, unknown_cases
 from segtrial.datasets.catalogue import CARD_NAME, load_card
 from segtrial.datasets.found import FoundCase
-from segtrial.datasets.records import Case, Dataset, Progress
+from segtrial.datasets.progress import Progress
+from segtrial.datasets.records import Case, Dataset
 from segtrial.errors import DatasetError, StoreError
 from segtrial.policy.case_names import CaseIndex
 

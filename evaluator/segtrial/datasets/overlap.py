@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from segtrial.datasets.fingerprint import SIDE, Fingerprint, fingerprint, layings
 from segtrial.datasets.fingerprint_file import load, save
-from segtrial.datasets.records import Case, Progress
+from segtrial.datasets.progress import Progress
+from segtrial.datasets.records import Case
 
 MAX_DISTANCE = 0.13
 """Share of bits that may differ, averaged over the common slices.

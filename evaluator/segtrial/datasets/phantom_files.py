@@ -23,7 +23,7 @@ from pathlib import Path
 
 from segtrial.datasets.phantom_generator import generate
 from segtrial.datasets.phantom_patients import CASES, CaseRow, case_table
-from segtrial.datasets.records import Progress
+from segtrial.datasets.progress import Progress
 from segtrial.errors import PlatformError, StoreError
 from segtrial.resources import resource_dir
 from segtrial.scans import array_digest, replacing, write_volume

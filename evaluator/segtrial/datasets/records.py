@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from segtrial.contracts.dataset_card import DatasetCard, Track
 from segtrial.contracts.reading import nearest
 from segtrial.datasets.found import Slides
+from segtrial.datasets.progress import Progress
 from segtrial.errors import DatasetError
 from segtrial.policy.case_names import CaseIndex
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from segtrial.contracts.dataset_card import DatasetCard
 from segtrial.datasets.file_kind import problem_of
 from segtrial.datasets.found import FoundCase, Slides
 from segtrial.datasets.opening import find_cases, table_folder
-from segtrial.datasets.records import Progress
+from segtrial.datasets.progress import Progress
 from segtrial.datasets.slides import SlideError, pair_slides, read_slide
 from segtrial.errors import DatasetError
 from segtrial.policy.case_names import CaseIndex
