@@ -11,7 +11,8 @@ Distances are taken in each level's own standard error (Welch's statistic). Shuf
 exact when levels differ in nothing; with own errors it keeps its level, for more than a few
 patients, also where they differ in spread alone (Janssen 1997, doi:10.1016/S0167-7152(97)00043-6;
 Chung and Romano 2013, doi:10.1214/13-AOS1090). A pooled error would not: one site of ten patients
-whose scores scatter five times as widely was highlighted in four of ten simulated test sets.
+whose scores scatter five times as widely was then highlighted in half of the simulated test sets
+(``docs/methodology.md``).
 
 Levels with fewer than ``settings.minimum_n`` patients show only their number, and take no part in
 the tests. What the order owes to a single level, however small, is said by leaving it out: with few
