@@ -79,7 +79,7 @@ def test_two_maintainers_on_one_store_run_every_case_once(tmp_path: Path) -> Non
         )
         for n in (1, 2)
     ]
-    said = [child.communicate(timeout=120)[1] for child in both]
+    said = [child.communicate(timeout=300)[1] for child in both]
 
     assert [child.returncode for child in both] == [0, 0], said
     assert sum(text.count("  ok") for text in said) == 8, said
