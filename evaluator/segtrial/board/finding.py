@@ -53,6 +53,6 @@ def _caution(endpoint: Endpoint) -> str:
 
 def _listed(names: list[str]) -> str:
     more = len(names) - _NAMED
-    if more > 0:
+    if more > 1:
         return f"{', '.join(names[:_NAMED])} and {more} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -161,7 +161,8 @@ def _publish_dataset(wish: Wish, dataset: Remote, tools: Tools) -> Published:
             title = release_title(draft.number)
         else:
             title = f"{release_title(draft.number)}, as this version renders it"
-        return done if _landed(dataset, state, target, diff=diff, title=title) else None
+        landed = _landed(dataset, state, target, diff=diff, title=title, say=tools.say)
+        return done if landed else None
 
     return _until_done(attempt, tools, f"publish to {dataset}")
 
@@ -184,17 +185,28 @@ def _publish_space(dataset: Remote, space: Remote, tools: Tools) -> Diff:
             return touched
         touched = diff
         title = f"Show release {draft.number}"
-        landed = _landed(space, shown, target, diff=diff, title=title)
+        landed = _landed(space, shown, target, diff=diff, title=title, say=tools.say)
         # Also after landing: the dataset repository may have moved on since it was read.
         return touched if landed and _head(dataset) == truth.head else None
 
     return _until_done(attempt, tools, f"publish to {space}")
 
 
-def _landed(remote: Remote, state: BoardState, target: Target, *, diff: Diff, title: str) -> bool:
+def _landed(
+    remote: Remote,
+    state: BoardState,
+    target: Target,
+    *,
+    diff: Diff,
+    title: str,
+    say: Callable[[str], None],
+) -> bool:
     """Commit a difference; False when somebody else was faster."""
+    add = {path: target.files[path] for path, what in diff.items() if what != "removed"}
+    size_mb = sum(map(len, add.values())) / 1e6
+    say(f"{remote}: sending {len(add)} files, {size_mb:.1f} MB, in one commit")
     return remote.commit(
-        add={path: target.files[path] for path, what in diff.items() if what != "removed"},
+        add=add,
         delete=[path for path, what in diff.items() if what == "removed"],
         message=title,
         parent=state.head,
