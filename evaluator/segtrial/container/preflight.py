@@ -89,8 +89,8 @@ def _exchange(sandbox: Sandbox) -> Finding:
         "host tmpfs": "Outputs come out through a sized file system in memory of this host.",
         "engine volume": (
             "Outputs come out through a sized volume of the engine in memory, kept by a holder "
-            "container, which costs about a third of a second for each case. As root beside the "
-            "engine it would cost nothing."
+            "container, which costs about half a second for each case. As root beside the engine "
+            "it would cost nothing."
         ),
     }
     return Finding(key="exchange", status="note", sentence=sentences[sandbox.exchanges.kind])
