@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -51,14 +52,12 @@ PROGRAM = """
 
 
 @needs_root
-def test_an_attempt_without_root(base_image: str, tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    home = tmp_path / "nobody"
-    home.mkdir()
-    home.chmod(0o777)
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(home), base_image]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_an_attempt_without_root(base_image: str) -> None:
+    # Not in pytest's own folder, which each new session closes to everybody else.
+    with tempfile.TemporaryDirectory(prefix="segtrial-nobody-") as home:
+        Path(home).chmod(0o777)
+        command = [sys.executable, "-c", textwrap.dedent(PROGRAM), home, base_image]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [
