@@ -17,6 +17,7 @@ from segtrial.contracts.release import BoardManifest, Retraction
 from segtrial.errors import InputError, PlatformError, ResultsError
 from segtrial.hub.draft import Wish
 from segtrial.hub.publish import Published, preview, publish
+from segtrial.hub.remote import Remote
 
 DAY = "2026-11-20"
 
@@ -179,6 +180,20 @@ def test_a_hub_that_stays_busy_ends_with_what_to_do(hub: FakeHub) -> None:
     hub.faults = [Fault(503)] * 100
     with pytest.raises(PlatformError, match="run the same command again"):
         put(hub, ("alder", "1"))
+
+
+def test_without_a_network_it_says_so_in_minutes() -> None:
+    waits: list[float] = []
+    nowhere = Remote("lab/board", "dataset", endpoint="http://127.0.0.1:1", token="hf_one")  # noqa: S106 - no secret
+    with pytest.raises(PlatformError, match="Look at the network"):
+        publish(
+            Wish(date=DAY, results=[results(("alder", "1"))]),
+            dataset=nowhere,
+            space=None,
+            sdk="static",
+            tools=tools(wait=waits.append),
+        )
+    assert 60 < sum(waits) < 300
 
 
 def test_the_next_publication_completes_a_half_finished_one(hub: FakeHub) -> None:

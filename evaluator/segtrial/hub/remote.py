@@ -42,8 +42,10 @@ _ADVICE = {
 class BusyError(Exception):
     """The Hub asks to come back later, or did not answer; whether anything happened is open."""
 
-    def __init__(self, message: str, after_s: float | None = None) -> None:
+    def __init__(self, message: str, after_s: float | None = None, *, silent: bool = False) -> None:
         super().__init__(message)
+        self.silent = silent
+        """Whether there was no answer at all."""
         self.after_s = after_s
         """Seconds the Hub asked to wait; None where it did not say."""
 
@@ -218,7 +220,7 @@ def _answers(remote: Remote) -> Iterator[None]:
     except ValueError as error:  # the client itself refuses: a name, or a README's front matter
         raise InputError(f"{remote} cannot be written: {error}") from None
     except transport as error:
-        raise BusyError(f"{remote} did not answer: {type(error).__name__}") from None
+        raise BusyError(f"{remote} did not answer: {type(error).__name__}", silent=True) from None
 
 
 def _explained(error: Exception, remote: Remote) -> Exception:
