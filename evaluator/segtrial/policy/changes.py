@@ -105,9 +105,11 @@ def _rank_changes(
     for structure, metric in _primary(after):
         old = _ranks(before, structure, metric)
         new = _ranks(after, structure, metric)
+        # Who is in neither ranking moved nobody in it.
+        ranked = [c for c in causes if c.submission is None or c.submission in {*old, *new}]
         for submission, ranks in new.items():
             if submission in old and old[submission] != ranks:
-                why = _why(submission, causes, names)
+                why = _why(submission, ranked, names)
                 text = (
                     f"{names[submission]}: rank {_span(old[submission])} is now {_span(ranks)} "
                     f"({_endpoint(structure, metric)}), because {why}."
