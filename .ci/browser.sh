@@ -21,7 +21,8 @@ fi
 echo "no Chromium found: installing the package 'chromium' (NO_INSTALL=1 stops this)"
 log=$(mktemp)
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >"$log" 2>&1; then
+apt=(apt-get -qq -o DPkg::Lock::Timeout=120) # another apt may be at work
+if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends chromium; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
   echo "Installing Chromium failed (above are the last lines). $how" >&2
   exit 1

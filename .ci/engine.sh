@@ -53,7 +53,7 @@ install_engine() {
     command -v apt-get >/dev/null || give_up "$(what_to_do)"
     say 'installing the package docker.io (NO_INSTALL=1 prevents this)'
     export DEBIAN_FRONTEND=noninteractive
-    set -- install -y -qq --no-install-recommends docker.io
+    set -- install -y -qq -o DPkg::Lock::Timeout=120 --no-install-recommends docker.io
     # The package lists of a fresh machine may be absent or old.
     apt-get "$@" >/dev/null 2>&1 || { apt-get update -qq && apt-get "$@" >/dev/null; } ||
         give_up 'engine: docker.io could not be installed; apt said why above. Install it by hand, then type the same command again.'
