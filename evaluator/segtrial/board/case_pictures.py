@@ -25,6 +25,7 @@ _HEIGHT, _WIDTH = 240, 320
 """Of the box that each plane fits into, in pixels."""
 _REFERENCE, _PREDICTION = (86, 199, 166), (232, 160, 60)
 _PLANES = (("sagittal", "A"), ("coronal", "R"), ("axial", "R"))
+_STYLE = "main { padding-block: 24px; } figure img { max-width: 100%; }"
 """Each plane and the side of the body on its left, as radiologists look at it."""
 
 
@@ -196,7 +197,7 @@ def _page(sections: Sequence[Markup]) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="robots", content="noindex"),
         tag("title", "Cases to look at \u2013 not for publication"),
-        tag("style", Markup(asset("board.css") + "main { padding-block: 24px; } figure img { max-width: 100%; }")),
+        tag("style", Markup(asset("board.css") + _STYLE)),
     )
     lead = (
         "Pictures of patients' scans, for the maintainers of this trial. They are no part of the "
