@@ -25,8 +25,8 @@ _HEIGHT, _WIDTH = 240, 320
 """Of the box that each plane fits into, in pixels."""
 _REFERENCE, _PREDICTION = (86, 199, 166), (232, 160, 60)
 _PLANES = (("sagittal", "A"), ("coronal", "R"), ("axial", "R"))
-_STYLE = "main { padding-block: 24px; } figure img { max-width: 100%; }"
 """Each plane and the side of the body on its left, as radiologists look at it."""
+_STYLE = "main { padding-block: 24px; } figure img { max-width: 100%; }"
 
 
 @dataclass(frozen=True)
