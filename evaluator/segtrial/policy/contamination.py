@@ -52,7 +52,6 @@ _RANK: dict[tuple[Eligibility, Kind], int] = {
     ("unknown", "images"): 3,
 }
 """Worst first: images that may have been used say less than images that surely were."""
-_CLEAN = len(_RANK)
 
 
 @dataclass(frozen=True)
@@ -163,18 +162,19 @@ def judge_cases(
     if not cases:
         raise DatasetError(f"There is no case of {seen.dataset} to judge; name at least one.")
     target = Target(seen.shelf, cases, also)
-    worst: dict[str, int] = {}
+    reached_by_rank: list[set[str]] = [set() for _ in _RANK]
     paths = []
     for exposure in seen.exposures:
         for path, reached in target.paths(exposure):
-            if _worsen(worst, reached, path) or path.least:
+            if _worsen(reached_by_rank, reached, path) or path.least:
                 paths.append(path)
     for steps in seen.anything:
         path = EvidencePath("unknown", len(target.scored), steps, "high")
-        if _worsen(worst, target.scored, path):
+        if _worsen(reached_by_rank, target.scored, path):
             paths.append(path)
-    becomes: list[Eligibility] = [*(eligibility for eligibility, _ in _RANK), "clean"]
-    eligibility = {case.id: becomes[worst.get(case.id, _CLEAN)] for case in cases}
+    eligibility: dict[str, Eligibility] = dict.fromkeys((case.id for case in cases), "clean")
+    for (becomes, _), rank in reversed(_RANK.items()):
+        eligibility.update(dict.fromkeys(reached_by_rank[rank], becomes))
     return Judgement(_verdict(eligibility, paths), eligibility, tuple(paths))
 
 
@@ -191,9 +191,11 @@ def _verdict(eligibility: Mapping[str, Eligibility], paths: Sequence[EvidencePat
     return "unknown" if "unknown" in found else "clean"
 
 
-def _worsen(worst: dict[str, int], cases: set[str], path: EvidencePath) -> bool:
+def _worsen(reached_by_rank: list[set[str]], cases: set[str], path: EvidencePath) -> bool:
     """Note a path for the cases it makes worse; whether there are any."""
     rank = _RANK[path.eligibility, path.kind]
-    worse = {case for case in cases if rank < worst.get(case, _CLEAN)}
-    worst.update(dict.fromkeys(worse, rank))
+    worse = cases
+    for reached in reached_by_rank[: rank + 1]:
+        worse = worse - reached  # one by one: quick for few cases, however many were reached
+    reached_by_rank[rank] |= worse
     return bool(worse)

@@ -160,11 +160,10 @@ class _Ledger:
         splits = frozenset[str]().union(*(self._splits[strength] for strength in classes))
         if not new.part.splits <= splits:
             return False
-        return all(
-            self._shelf.split_of.get(case) in splits
-            or any(case in self._cases[strength] for strength in classes)
-            for case in new.part.cases
-        )
+        named = new.part.cases
+        for strength in classes:
+            named = named - self._cases[strength]
+        return all(self._shelf.split_of.get(case) in splits for case in named)
 
 
 def _says_more(strength: tuple[int, int], new: Exposure) -> bool:

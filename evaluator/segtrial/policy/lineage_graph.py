@@ -274,13 +274,16 @@ def _mapped(
     if names == "same":
         return frozenset(cases)
     if names is None:
-        table = pairs if inward else {inner: outer for outer, inner in pairs.items()}
-        return frozenset(table[case] for case in cases if case in table)
+        wanted = frozenset(cases)  # itself, where it is one
+        if inward:
+            return frozenset([pairs[case] for case in pairs.keys() & wanted])
+        return frozenset([outer for outer, inner in pairs.items() if inner in wanted])
     source, target = (names.own, names.theirs) if inward else (names.theirs, names.own)
-    pattern = _pattern(source)
     before, width, after = _written(target)
-    found = (pattern.fullmatch(case) for case in cases)
-    return frozenset(f"{before}{int(m[1]):0{width}d}{after}" for m in found if m)
+    found = filter(None, map(_pattern(source).fullmatch, cases))
+    if width and width == _written(source)[1]:
+        return frozenset([f"{before}{m[1]}{after}" for m in found])
+    return frozenset([f"{before}{int(m[1]):0{width}d}{after}" for m in found])
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from segtrial.contracts.attempt import Eligibility
 from segtrial.policy.case_names import CaseIndex
@@ -45,17 +46,15 @@ class Target:
         known = {case.id: case for case in (*also, *cases)}
         self.index = CaseIndex(known)
         self.patient_of = {case.id: case.patient for case in known.values() if case.patient}
-        self.scans_of: dict[str, list[str]] = defaultdict(list)
-        for case, patient in self.patient_of.items():
-            self.scans_of[patient].append(case)
-        listed = CaseIndex(shelf.split_of)
         self.alone = {split: frozenset([split]) for split in shelf.splits}
         self.by_split: dict[frozenset[str], set[str]] = {}
         """Cases by their split, or by every split they may be in."""
         for split, published in shelf.listed.items():
             if here := published & known.keys():
                 self.by_split[self.alone[split]] = set(here)
-        for case in known.keys() - shelf.split_of.keys():
+        unlisted = known.keys() - shelf.split_of.keys()
+        listed = CaseIndex(shelf.split_of if unlisted else ())
+        for case in unlisted:
             self.by_split.setdefault(self._splits(known[case], listed), set()).add(case)
 
     def _splits(self, case: TargetCase, listed: CaseIndex) -> frozenset[str]:
@@ -119,5 +118,13 @@ class Target:
 
     def _siblings(self, cases: set[str]) -> set[str]:
         """Other scans of the patients of ``cases``."""
-        patients = {self.patient_of[case] for case in cases if case in self.patient_of}
-        return {scan for patient in patients for scan in self.scans_of[patient]} - cases
+        patients = {self.patient_of[case] for case in cases & self.patient_of.keys()}
+        scans_of = self._scans_of
+        return {scan for patient in patients for scan in scans_of[patient]} - cases
+
+    @cached_property
+    def _scans_of(self) -> dict[str, list[str]]:
+        scans: dict[str, list[str]] = defaultdict(list)
+        for case, patient in self.patient_of.items():
+            scans[patient].append(case)
+        return scans
