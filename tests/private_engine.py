@@ -56,7 +56,9 @@ class PrivateEngine:
         hook.chmod(0o755)
         command = [
             # It ends with the tests, also when these are killed.
-            *("setpriv", "--pdeathsig", "TERM", "dockerd"),
+            *("setpriv", "--pdeathsig", "TERM"),
+            # In a network of its own: an engine without a bridge removes the host's docker0.
+            *("unshare", "--net", "dockerd"),
             f"--host={self.address}",
             f"--data-root={self.folder}/data",
             f"--exec-root={self.folder}/exec",
