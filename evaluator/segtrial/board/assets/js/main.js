@@ -207,26 +207,7 @@ document.getElementById("copy")?.addEventListener("click", (event) => copyLink(e
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) {
     event.preventDefault();
-    // In the matrix, which pair a click is on.
-function matrixTile(event) {
-  const figure = event.target.closest?.("figure.matrix");
-  if (!figure || event.target.closest("figcaption")) return null;
-  const svg = figure.querySelector("svg");
-  const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-  const order = figure.dataset.order.split(".");
-  const [start, cell] = [Number(figure.dataset.start), Number(figure.dataset.cell)];
-  const [a, b] = [point.y, point.x].map((place) => order[Math.floor((place - start) / cell)]);
-  return a && b && a !== b ? { a, b } : null;
-}
-
-function swapPair() {
-  const [a, b] = ["a", "b"].map((key) => document.getElementById(key).value);
-  show({ ...state, a: b, b: a });
-}
-
-document.addEventListener("click", (event) => { if (event.target.id === "swap") swapPair(); });
-document.getElementById("csv")?.addEventListener("click", () => saveCsv(view.querySelector("table.ranking"), `${state.track}-${state.structure}-${state.metric}.csv`));
-document.getElementById("find")?.focus();
+    document.getElementById("find")?.focus();
   }
 });
 addEventListener("popstate", () => show(readAddress(), { replace: true }));
