@@ -141,8 +141,8 @@ def test_a_working_directory_that_is_a_link_into_proc_leads_nowhere(
     bench: Bench, make_image: MakeImage
 ) -> None:
     image = make_image(
-        files={"work": "/proc/self/fd"},
-        WorkingDir="/work/8",
+        files={"open": "/proc/self/fd"},
+        WorkingDir="/open/8",
         Entrypoint=python("import os", "print(os.listdir('../../../../etc')[:3])"),
     )
 

@@ -20,7 +20,7 @@ OUT = "/output/segmentation.nii.gz"
         "os.symlink('/etc/passwd', OUT)",
         "os.symlink('..', OUT)",
         "os.symlink('../../../../../../../etc/shadow', OUT)",
-        "os.symlink('/proc/self/root/etc/hostname', OUT)",
+        "os.symlink('/proc/1/cwd/etc/hostname', OUT)",
         "os.mkfifo(OUT)",
         "os.mkdir(OUT, 0o000)",
         "os.mkdir(OUT), open(OUT + '/inner', 'w').write('x')",

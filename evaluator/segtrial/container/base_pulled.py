@@ -27,11 +27,10 @@ WHEELS = ("numpy==2.2.6", "scipy==1.15.3", "nibabel==5.3.2")
 DOCKERFILE = f"""\
 ARG PYTHON_IMAGE
 FROM ${{PYTHON_IMAGE}}
-ARG WHEELS
 LABEL {LABEL_STAGE}=1
 COPY wheels /wheels
-RUN python3 -m pip install --no-index --find-links=/wheels --no-cache-dir \\
-    --root-user-action=ignore --target=/installed ${{WHEELS}}
+RUN python3 -m pip install --no-deps --no-cache-dir --root-user-action=ignore \\
+    --target=/installed /wheels/*.whl
 FROM ${{PYTHON_IMAGE}}
 COPY --from=0 /installed /usr/local/lib/python{PYTHON}/site-packages
 """
@@ -66,7 +65,7 @@ def build(engine: Engine, reference: str, *, labels: dict[str, str], announce: A
             return build_folder(
                 engine,
                 context,
-                build_args={"PYTHON_IMAGE": python_image, "WHEELS": " ".join(WHEELS)},
+                build_args={"PYTHON_IMAGE": python_image},
                 labels={**labels, LABEL_HOW: "pulled", LABEL_DIGEST: digest},
             )
         except BuildFailedError as problem:
