@@ -50,7 +50,7 @@ def measure(
             *maps,
             [request(1, width_mm=width_mm), request(1, 200, width_mm=width_mm)],
             spacing_mm=spacing_mm,
-            percentiles=(95.0, 1.0, 100.0),
+            percentiles=(95.0, 5e-324, 100.0),
             ignore_labels=(3,),
             threads=2,
             instruction_set=instruction_set,
@@ -88,6 +88,9 @@ def main() -> None:
             measured += measure(core, maps, SPACINGS_MM[1])  # type: ignore[arg-type]
     wide = tuple(noise(0.3, (40, 20, 140), seed).astype(np.uint8)[::-1, :, ::2] for seed in (1, 2))
     measured += measure(core, wide, SPACINGS_MM[0])  # type: ignore[arg-type]
+    far = np.zeros((2, 6000, 3, 3), np.uint8)  # over several levels of nodes
+    far[0, :3, 1] = far[1, -3:, 1] = far[1, 3000, 2] = 1
+    measured += measure(core, (far[0], far[1]), (10.0, 0.1, 0.1))
     empty = np.zeros((5, 6, 7), np.uint8)
     measured += measure(core, (empty, empty), SPACINGS_MM[0])
     print(f"{measured} measured")  # noqa: T201 - what the test waits for

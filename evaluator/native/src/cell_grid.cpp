@@ -79,7 +79,8 @@ std::array<std::int32_t, 3> CellGrid::node_position(std::uint64_t node) const {
           static_cast<std::int32_t>(node % per_row)};
 }
 
-CellCoder::CellCoder(const CellGrid& grid, const Orientation& orientation) {
+CellCoder::CellCoder(const CellGrid& grid, const Orientation& orientation)
+    : dimensions_(grid.dimensions) {
   for (int memory = 0; memory < 3; ++memory) {
     const int logical = orientation.logical_axis[memory];
     const std::int64_t cells = grid.cells[logical];

@@ -67,10 +67,14 @@ class CellCoder {
   }
   CellKey part(MemoryAxis axis, std::int64_t cell) const { return part_[axis][cell]; }
 
+  /// The first corner of a cell that a voxel can be at: in 2D the plane below is always empty.
+  unsigned first_corner() const { return dimensions_ == 2 ? 4 : 0; }
+
   /// `corners` has bit 4 dp + 2 dr + dc set when the voxel dp planes, dr rows and dc columns up is.
   CellKey configuration(unsigned corners) const { return configuration_[corners]; }
 
  private:
+  int dimensions_;
   std::array<std::vector<CellKey>, 3> part_;
   std::array<std::uint8_t, 256> configuration_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace segtrial {
 
@@ -9,8 +10,6 @@ namespace {
 
 // As in measurement.py: distances and cumulative weights closer than this ratio are equal.
 constexpr double kRelativeSlack = 1e-9;
-
-constexpr int kBins = 2048;
 
 struct WeightedDistance {
   double distance;
@@ -31,21 +30,27 @@ void for_each_element(const ElementDistances& side, const ShapeTable& shapes, co
   }
 }
 
-/// Weight of the elements in equal steps of distance: where a percentile is, but for one step.
+/// Weight of the elements by distance, in steps of a thirty-second of its power of two: where a
+/// percentile is, but for one step.
 class Histogram {
  public:
-  explicit Histogram(double maximum)
-      : scale_(maximum > 0 ? kBins / maximum : 0), weight_(kBins, 0.0) {}
+  // The exponent of a single-precision number, and 5 bits more.
+  static constexpr int kBins = 1 << 13;
+  // The bin of what is 0 mm: all that is in it is less than 1e-39 mm.
+  static constexpr int kZero = 0;
 
-  int bin(double distance) const {
-    return std::min(static_cast<int>(distance * scale_), kBins - 1);
+  /// Never falls with distance, which is not negative.
+  static int bin(double distance) {
+    const auto single = static_cast<float>(distance);
+    std::uint32_t bits;
+    std::memcpy(&bits, &single, sizeof bits);
+    return static_cast<int>(bits >> 18);
   }
   void add(double distance, double weight) { weight_[bin(distance)] += weight; }
   double operator[](int bin) const { return weight_[bin]; }
 
  private:
-  double scale_;
-  std::vector<double> weight_;
+  std::vector<double> weight_ = std::vector<double>(kBins, 0.0);
 };
 
 /// The distance at which the cumulative weight reaches `target`, by halving: linear in the number
@@ -71,48 +76,104 @@ double reaching(std::vector<WeightedDistance>& elements, double target) {
   return begin->distance;
 }
 
-/// Lower quantile of the elements of one or both sides.
-double percentile(const std::vector<ElementDistances>& sides,
-                  const std::vector<const Histogram*>& histograms, double size, double percent,
-                  const ShapeTable& shapes) {
+/// Where a lower quantile of the elements of some sides is.
+struct Quantile {
+  int bin;
+  double left;  // weight that is to be reached in the bin
+};
+
+Quantile quantile(const std::vector<const Histogram*>& sides, double size, double percent) {
   const double target = percent / 100 * size * (1 - kRelativeSlack);
   double below = 0;
   int bin = 0;
   const auto weight_in = [&](int b) {
     double weight = 0;
-    for (const Histogram* histogram : histograms) weight += (*histogram)[b];
+    for (const Histogram* side : sides) weight += (*side)[b];
     return weight;
   };
-  for (; bin < kBins - 1; ++bin) {
+  for (; bin < Histogram::kBins - 1; ++bin) {
     const double weight = weight_in(bin);
-    if (below + weight >= target) break;
+    if (weight > 0 && below + weight >= target) break;
     below += weight;
   }
   // Rounding may carry the last bin, or one just before it, past the last element.
   while (bin > 0 && weight_in(bin) == 0) below -= weight_in(--bin);
-  std::vector<WeightedDistance> candidates;
-  for (const ElementDistances& side : sides) {
-    for_each_element(side, shapes, [&](double distance, double weight) {
-      if (histograms.front()->bin(distance) == bin) candidates.push_back({distance, weight});
-    });
-  }
-  return reaching(candidates, target - below);
+  return {bin, target - below};
 }
 
+/// The elements of one side that are in the bins of quantiles.
+class BinnedElements {
+ public:
+  void want(int bin) {
+    if (slot_[bin] >= 0) return;
+    slot_[bin] = static_cast<std::int32_t>(elements_.size());
+    elements_.emplace_back();
+  }
+
+  void collect(const ElementDistances& side, const ShapeTable& shapes) {
+    if (elements_.empty()) return;
+    for_each_element(side, shapes, [&](double distance, double weight) {
+      const std::int32_t slot = slot_[Histogram::bin(distance)];
+      if (slot >= 0) elements_[slot].push_back({distance, weight});
+    });
+  }
+
+  const std::vector<WeightedDistance>& in(int bin) const { return elements_[slot_[bin]]; }
+
+ private:
+  std::vector<std::int32_t> slot_ = std::vector<std::int32_t>(Histogram::kBins, -1);
+  std::vector<std::vector<WeightedDistance>> elements_;
+};
+
+/// Lower quantiles of the elements of some sides.
+class Quantiles {
+ public:
+  Quantiles(const std::vector<const Histogram*>& histograms, const std::vector<double>& percentiles,
+            double size, const std::vector<BinnedElements*>& sides)
+      : sides_(sides) {
+    for (const double percent : percentiles) {
+      quantiles_.push_back(quantile(histograms, size, percent));
+      if (quantiles_.back().bin == Histogram::kZero) continue;
+      for (BinnedElements* side : sides) side->want(quantiles_.back().bin);
+    }
+  }
+
+  /// Once the sides have collected their elements.
+  std::vector<double> distances() const {
+    std::vector<double> distances;
+    for (const Quantile& quantile : quantiles_) {
+      std::vector<WeightedDistance> elements;
+      if (quantile.bin != Histogram::kZero) {
+        for (const BinnedElements* side : sides_) {
+          const auto& in_bin = side->in(quantile.bin);
+          elements.insert(elements.end(), in_bin.begin(), in_bin.end());
+        }
+      }
+      distances.push_back(elements.empty() ? 0.0 : reaching(elements, quantile.left));
+    }
+    return distances;
+  }
+
+ private:
+  std::vector<BinnedElements*> sides_;
+  std::vector<Quantile> quantiles_;
+};
+
 DirectedSummary sums(const ElementDistances& side, const ShapeTable& shapes,
-                     const DistanceQuery& query) {
+                     const DistanceQuery& query, Histogram& histogram) {
   DirectedSummary summary;
-  summary.within.assign(query.tolerances_mm.size(), 0.0);
   std::vector<double> limits;
   for (const double tolerance : query.tolerances_mm) {
     limits.push_back(tolerance * (1 + kRelativeSlack));
   }
+  summary.within.assign(limits.size(), 0.0);
   for_each_element(side, shapes, [&](double distance, double weight) {
     summary.size += weight;
     summary.moment += weight * distance;
     summary.maximum = std::max(summary.maximum, distance);
+    histogram.add(distance, weight);
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      if (distance <= limits[i]) summary.within[i] += weight;
+      summary.within[i] += distance <= limits[i] ? weight : 0.0;
     }
   });
   return summary;
@@ -123,26 +184,27 @@ DirectedSummary sums(const ElementDistances& side, const ShapeTable& shapes,
 DistanceSummary summarise(const std::array<ElementDistances, 2>& sides, const ShapeTable& shapes,
                           const DistanceQuery& query) {
   DistanceSummary summary;
-  auto& [there, back] = summary.directed;
-  there = sums(sides[0], shapes, query);
-  back = sums(sides[1], shapes, query);
-  if (query.percentiles.empty()) return summary;
-  const double maximum = std::max(there.maximum, back.maximum);
-  std::array<Histogram, 2> histograms{Histogram(maximum), Histogram(maximum)};
+  std::array<Histogram, 2> histograms;
   for (int s = 0; s < 2; ++s) {
-    for_each_element(sides[s], shapes,
-                     [&](double distance, double weight) { histograms[s].add(distance, weight); });
+    summary.directed[s] = sums(sides[s], shapes, query, histograms[s]);
   }
-  for (const double percent : query.percentiles) {
-    for (int s = 0; s < 2; ++s) {
-      DirectedSummary& directed = summary.directed[s];
-      directed.percentiles.push_back(
-          percentile({sides[s]}, {&histograms[s]}, directed.size, percent, shapes));
+  std::array<BinnedElements, 2> elements;
+  const auto quantiles_of = [&](const std::vector<int>& sides) {
+    std::vector<const Histogram*> histograms_of;
+    std::vector<BinnedElements*> elements_of;
+    double size = 0;
+    for (const int s : sides) {
+      histograms_of.push_back(&histograms[s]);
+      elements_of.push_back(&elements[s]);
+      size += summary.directed[s].size;
     }
-    summary.pooled_percentiles.push_back(percentile({sides[0], sides[1]},
-                                                    {&histograms[0], &histograms[1]},
-                                                    there.size + back.size, percent, shapes));
-  }
+    return Quantiles(histograms_of, query.percentiles, size, elements_of);
+  };
+  const std::array<Quantiles, 2> directed{quantiles_of({0}), quantiles_of({1})};
+  const Quantiles pooled = quantiles_of({0, 1});
+  for (int s = 0; s < 2; ++s) elements[s].collect(sides[s], shapes);
+  for (int s = 0; s < 2; ++s) summary.directed[s].percentiles = directed[s].distances();
+  summary.pooled_percentiles = pooled.distances();
   return summary;
 }
 

@@ -1,6 +1,8 @@
 #include "measure.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "extents.hpp"
 #include "labels.hpp"
@@ -17,7 +19,7 @@ struct Work {
   VoxelCounts counts;
   std::array<std::vector<CellKey>, 2> keys;
   std::array<Surface, 2> surfaces;
-  std::array<std::vector<double>, 2> distances;
+  std::array<std::unique_ptr<double[]>, 2> distances;  // to each element
   DistanceSummary summary;
 
   bool has_surfaces() const { return counts.reference > 0 && counts.prediction > 0; }
@@ -94,23 +96,37 @@ class Measurement {
     };
     std::vector<BandShape> bands;
     std::vector<Task> tasks;
+    std::vector<std::size_t> first_task;  // of each structure; the last one is the end
     for (std::size_t s = 0; s < work_.size(); ++s) {
+      first_task.push_back(tasks.size());
       bands.emplace_back(request_.dimensions, memory_spacing(), volumes_[0].size,
                          request_.structures[s].band_width_mm);
       for (const std::int64_t slab : slabs_of(work_[s].pair, bands[s])) tasks.push_back({s, slab});
     }
+    first_task.push_back(tasks.size());
     std::vector<SlabResult> results(tasks.size());
     parallel_for(static_cast<std::int64_t>(tasks.size()), request_.threads, [&](std::int64_t i) {
       const auto [s, slab] = tasks[i];
       results[i] = measure_slab(volumes_, work_[s].pair, request_.ignored, bands[s], coder_, slab);
     });
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      Work& work = work_[tasks[i].structure];
-      work.counts += results[i].counts;
-      for (int side = 0; side < 2; ++side) {
-        auto& cells = results[i].cells[side];
-        work.keys[side].insert(work.keys[side].end(), cells.begin(), cells.end());
-        std::vector<CellKey>().swap(cells);
+    parallel_for(static_cast<std::int64_t>(work_.size()), request_.threads, [&](std::int64_t s) {
+      join(results.begin() + first_task[s], results.begin() + first_task[s + 1], work_[s]);
+    });
+  }
+
+  /// Adds up what was found in the slabs of a structure, and frees it.
+  static void join(std::vector<SlabResult>::iterator first, std::vector<SlabResult>::iterator last,
+                   Work& work) {
+    std::array<std::size_t, 2> cells{};
+    for (auto slab = first; slab != last; ++slab) {
+      work.counts += slab->counts;
+      for (int side = 0; side < 2; ++side) cells[side] += slab->cells[side].size();
+    }
+    for (int side = 0; side < 2; ++side) {
+      work.keys[side].reserve(cells[side]);
+      for (auto slab = first; slab != last; ++slab) {
+        std::vector<CellKey> found = std::move(slab->cells[side]);
+        work.keys[side].insert(work.keys[side].end(), found.begin(), found.end());
       }
     }
   }
@@ -137,7 +153,8 @@ class Measurement {
     for (Work& work : work_) {
       if (!work.has_surfaces()) continue;
       for (int side = 0; side < 2; ++side) {
-        work.distances[side].resize(work.surfaces[side].elements());
+        // Left as it is: the threads of the search fill it, and are the first to touch its pages.
+        work.distances[side].reset(new double[work.surfaces[side].elements()]);
         for (const auto& piece : work.surfaces[side].pieces(shapes_)) {
           tasks.push_back({&work, side, piece});
         }
@@ -149,7 +166,7 @@ class Measurement {
       const auto& [work, side, piece] = tasks[i];
       request_.nearest(grid, shapes, work->surfaces[side].view(), piece.first_node, piece.last_node,
                        work->surfaces[1 - side].view(),
-                       work->distances[side].data() + piece.first_element);
+                       work->distances[side].get() + piece.first_element);
     });
   }
 
@@ -157,8 +174,8 @@ class Measurement {
     for_each_structure([&](Work& work) {
       const auto s = static_cast<std::size_t>(&work - work_.data());
       work.summary =
-          summarise({ElementDistances{&work.surfaces[0], work.distances[0].data()},
-                     ElementDistances{&work.surfaces[1], work.distances[1].data()}},
+          summarise({ElementDistances{&work.surfaces[0], work.distances[0].get()},
+                     ElementDistances{&work.surfaces[1], work.distances[1].get()}},
                     shapes_, {request_.percentiles, request_.structures[s].tolerances_mm});
     });
   }

@@ -10,18 +10,22 @@
 
 namespace segtrial {
 
-constexpr int kMaxLevels = 12;  // 4^12 nodes along an axis are more than any volume has
+constexpr int kMaxLevels = 16;  // 4^15 nodes of at least 4 cells are more than INT32_MAX voxels
 
-/// 4 x 4 x 4 bricks, and where those that hold cells are stored.
+/// 4 x 4 x 4 bricks. Those that hold cells are stored up to the first one of the next node.
 struct Node {
-  std::uint64_t bricks;      // bit for each brick that holds a cell
-  std::int64_t first_brick;  // index of the first of them
+  std::int64_t first_brick;
   std::int32_t position[3];  // in nodes of the grid
+};
+
+/// Boxes around parts of the surface, in mm from the first corner of the node they are in.
+struct Boxes {
+  const float* low[3];
+  const float* high[3];
 };
 
 /// Sizes and offsets in the grid, in mm along the logical axes.
 struct GridView {
-  double spacing[3];
   double brick[3];         // edges of a brick
   double in_brick[64][3];  // first corner of each place in a brick
   double in_node[64][3];   // first corner of each brick in a node
@@ -31,9 +35,9 @@ struct ShapeView {
   const Element* elements;
   const std::int32_t* first_element;
   const Rectangle* rectangles;
-  const std::int32_t* first_rectangle;
   const Triangle* triangles;
-  const std::int32_t* first_triangle;
+  const Quadrilateral* quadrilaterals;
+  const ShapeRanges* ranges;
 };
 
 /// One surface, ready to be searched and to be measured from.
@@ -42,12 +46,12 @@ struct SurfaceView {
   const std::uint8_t* configuration;
   const std::uint8_t* place;   // in the brick
   const std::uint8_t* shared;  // whether the other surface has the very same cell
-  const float* low[3];         // box around the cell's surface, mm from the brick's first corner
-  const float* high[3];
+  Boxes cell_boxes;
   // Bricks: cells first_cell[b] up to first_cell[b + 1].
   const std::int64_t* first_cell;
-  const Node* nodes;
-  std::int64_t node_count;
+  const std::uint8_t* part;  // of the node
+  Boxes brick_boxes;
+  const Node* nodes;  // and one more, where the last one's bricks end
   // The node at each position of the box that holds them all, or -1.
   const std::int32_t* directory;
   std::int32_t directory_origin[3];

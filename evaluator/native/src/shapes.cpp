@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace segtrial {
 
@@ -12,15 +13,22 @@ namespace {
 
 using Vector = std::array<double, 3>;
 using HalfCells = std::array<int, 3>;
-using Corners = std::array<HalfCells, 3>;  // of a triangle
+template <int kCorners>
+using Corners = std::array<HalfCells, kCorners>;
 
-Vector operator-(const Vector& a, const Vector& b) {
+// Of lengths in mm, or exactly of half cells.
+template <class T>
+std::array<T, 3> operator-(const std::array<T, 3>& a, const std::array<T, 3>& b) {
   return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
 }
 
-double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+template <class T>
+T dot(const std::array<T, 3>& a, const std::array<T, 3>& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
-Vector cross(const Vector& a, const Vector& b) {
+template <class T>
+std::array<T, 3> cross(const std::array<T, 3>& a, const std::array<T, 3>& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
@@ -39,6 +47,25 @@ HalfCells vertex(char letter, int dimensions) {
                          : HalfCells{index / 9, index / 3 % 3, index % 3};
 }
 
+/// The corners of two triangles with a side in common, in order around both; empty without one.
+/// The side goes from the first corner to the third.
+std::optional<Corners<4>> joined(const Corners<3>& one, const Corners<3>& other) {
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      const HalfCells& from = one[i];
+      const HalfCells& to = one[(i + 1) % 3];
+      if (from != other[(j + 1) % 3] || to != other[j]) continue;
+      return Corners<4>{from, other[(j + 2) % 3], to, one[(i + 2) % 3]};
+    }
+  }
+  return std::nullopt;
+}
+
+bool in_one_plane(const Corners<4>& corners) {
+  const HalfCells normal = cross(corners[1] - corners[0], corners[2] - corners[0]);
+  return dot(normal, corners[3] - corners[0]) == 0;
+}
+
 /// Fills a table, one configuration after another.
 class Builder {
  public:
@@ -47,26 +74,37 @@ class Builder {
 
   void add(unsigned configuration) {
     const std::vector<HalfCells> corners = element_corners(dimensions_, configuration);
-    begin(configuration);
+    begin_elements(configuration);
+    ShapeRanges& ranges = table_.ranges[configuration];
+    each_kind(ranges, [](ShapeRanges::Range& range, std::size_t size) { range.begin = size; });
     add_box(configuration, corners);
     for (std::size_t i = 0; i < corners.size(); i += dimensions_) add_element(&corners[i]);
     if (dimensions_ == 2) {
       for (std::size_t i = 0; i < corners.size(); i += 2) add_segment(corners[i], corners[i + 1]);
     } else {
-      std::vector<Corners> triangles(corners.size() / 3);
+      std::vector<Corners<3>> triangles(corners.size() / 3);
       for (std::size_t i = 0; i < corners.size(); ++i) triangles[i / 3][i % 3] = corners[i];
-      for (const Corners& triangle : without_rectangles(triangles)) add_triangle(triangle);
+      take_pairs(triangles, [this](const Corners<4>& pair) { return add_if_rectangle(pair); });
+      take_pairs(triangles, [this](const Corners<4>& pair) { return add_if_in_one_plane(pair); });
+      for (const Corners<3>& triangle : triangles) add_polygon<3>(triangle, table_.triangles);
     }
+    each_kind(ranges, [](ShapeRanges::Range& range, std::size_t size) { range.end = size; });
   }
 
-  /// Notes where the configuration begins; 256 stands for the end.
-  void begin(unsigned configuration) {
+  /// Notes where the elements of a configuration begin; 256 stands for the end.
+  void begin_elements(unsigned configuration) {
     table_.first_element[configuration] = static_cast<std::int32_t>(table_.elements.size());
-    table_.first_rectangle[configuration] = static_cast<std::int32_t>(table_.rectangles.size());
-    table_.first_triangle[configuration] = static_cast<std::int32_t>(table_.triangles.size());
   }
 
  private:
+  /// Calls `f(range, size)` with the number of shapes so far, for each kind.
+  template <class F>
+  void each_kind(ShapeRanges& ranges, const F& f) const {
+    f(ranges.rectangles, table_.rectangles.size());
+    f(ranges.triangles, table_.triangles.size());
+    f(ranges.quadrilaterals, table_.quadrilaterals.size());
+  }
+
   Vector mm(const HalfCells& v) const {
     return {0.5 * v[0] * spacing_[0], 0.5 * v[1] * spacing_[1], 0.5 * v[2] * spacing_[2]};
   }
@@ -113,64 +151,64 @@ class Builder {
     table_.rectangles.push_back(rectangle);
   }
 
-  /// Adds the rectangles that pairs of triangles make up, and returns the other triangles.
-  std::vector<Corners> without_rectangles(const std::vector<Corners>& triangles) {
-    std::vector<bool> used(triangles.size(), false);
-    for (std::size_t i = 0; i < triangles.size(); ++i) {
-      for (std::size_t j = i + 1; j < triangles.size() && !used[i]; ++j) {
-        if (!used[j] && merge(triangles[i], triangles[j])) used[i] = used[j] = true;
+  /// Takes out each two triangles with a side in common that `add` makes another shape of.
+  template <class Add>
+  static void take_pairs(std::vector<Corners<3>>& triangles, const Add& add) {
+    for (auto one = triangles.begin(); one != triangles.end();) {
+      const auto other = std::find_if(one + 1, triangles.end(), [&](const Corners<3>& triangle) {
+        const auto pair = joined(*one, triangle);
+        return pair && add(*pair);
+      });
+      if (other == triangles.end()) {
+        ++one;
+        continue;
       }
+      triangles.erase(other);
+      one = triangles.erase(one);
     }
-    std::vector<Corners> others;
-    for (std::size_t i = 0; i < triangles.size(); ++i) {
-      if (!used[i]) others.push_back(triangles[i]);
-    }
-    return others;
   }
 
-  /// Adds the rectangle of two triangles, or returns false when they do not make one.
-  bool merge(const Corners& one, const Corners& other) {
-    const auto in_other = [&](const HalfCells& v) {
-      return std::find(other.begin(), other.end(), v) != other.end();
-    };
-    for (int k = 0; k < 3; ++k) {
-      const HalfCells& right = one[k];
-      const HalfCells& p = one[(k + 1) % 3];
-      const HalfCells& q = one[(k + 2) % 3];
-      const HalfCells opposite{p[0] + q[0] - right[0], p[1] + q[1] - right[1],
-                               p[2] + q[2] - right[2]};
-      if (!in_other(p) || !in_other(q) || !in_other(opposite)) continue;
-      const Vector first = mm(p) - mm(right);
-      const Vector second = mm(q) - mm(right);
-      if (std::abs(dot(first, second)) > 1e-12 * length(first) * length(second)) continue;
-      add_rectangle(mm(right), unit(first), unit(second), {length(first), length(second)});
-      return true;
-    }
-    return false;
+  bool add_if_rectangle(const Corners<4>& corners) {
+    if (corners[1] - corners[0] != corners[2] - corners[3]) return false;
+    const Vector first = mm(corners[0]) - mm(corners[3]);
+    const Vector second = mm(corners[2]) - mm(corners[3]);
+    if (std::abs(dot(first, second)) > 1e-12 * length(first) * length(second)) return false;
+    add_rectangle(mm(corners[3]), unit(first), unit(second), {length(first), length(second)});
+    return true;
   }
 
-  void add_triangle(const Corners& corners) {
-    const std::array<Vector, 3> corner{mm(corners[0]), mm(corners[1]), mm(corners[2])};
-    const Vector first = unit(corner[1] - corner[0]);
-    const Vector normal = unit(cross(corner[1] - corner[0], corner[2] - corner[0]));
+  /// In the table no two triangles in one plane make a shape with a dent; some make a triangle,
+  /// whose fourth corner is on a side.
+  bool add_if_in_one_plane(const Corners<4>& corners) {
+    if (!in_one_plane(corners)) return false;
+    add_polygon<4>(corners, table_.quadrilaterals);
+    return true;
+  }
+
+  template <int kCorners>
+  void add_polygon(const Corners<kCorners>& corners, std::vector<Polygon<kCorners>>& polygons) {
+    const Vector origin = mm(corners[0]);
+    const Vector base = mm(corners[1]) - origin;
+    const Vector first = unit(base);
+    const Vector normal = unit(cross(base, mm(corners[2]) - origin));
     const Vector second = cross(normal, first);
-    Triangle triangle{};
-    store(corner[0], triangle.origin);
-    store(first, triangle.axis[0]);
-    store(second, triangle.axis[1]);
-    store(normal, triangle.normal);
-    triangle.base = length(corner[1] - corner[0]);
-    for (int k = 0; k < 2; ++k) {
-      const Vector start = corner[k + 1] - corner[0];
-      const Vector along = corner[(k + 2) % 3] - corner[k + 1];
-      Triangle::Edge& edge = triangle.edge[k];
+    Polygon<kCorners> polygon{};
+    store(origin, polygon.origin);
+    store(first, polygon.axis[0]);
+    store(second, polygon.axis[1]);
+    store(normal, polygon.normal);
+    polygon.base = length(base);
+    for (int k = 0; k < kCorners - 1; ++k) {
+      const Vector start = mm(corners[k + 1]);
+      const Vector along = mm(corners[(k + 2) % kCorners]) - start;
+      auto& edge = polygon.edge[k];
       edge.length = length(along);
-      edge.start[0] = dot(start, first);
-      edge.start[1] = dot(start, second);
+      edge.start[0] = dot(start - origin, first);
+      edge.start[1] = dot(start - origin, second);
       edge.direction[0] = dot(along, first) / edge.length;
       edge.direction[1] = dot(along, second) / edge.length;
     }
-    table_.triangles.push_back(triangle);
+    polygons.push_back(polygon);
   }
 
   ShapeTable& table_;
@@ -193,7 +231,7 @@ std::vector<HalfCells> element_corners(int dimensions, unsigned configuration) {
 ShapeTable::ShapeTable(int dimensions, const std::array<double, 3>& spacing) {
   Builder builder(*this, dimensions, spacing);
   for (unsigned configuration = 0; configuration < 256; ++configuration) builder.add(configuration);
-  builder.begin(256);
+  builder.begin_elements(256);
 }
 
 }  // namespace segtrial

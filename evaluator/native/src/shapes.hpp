@@ -24,17 +24,28 @@ struct Rectangle {
   double side[2];  // mm along the axes
 };
 
-/// A triangle of the surface, as a thing to measure to.
-struct Triangle {
+/// A convex polygon of the surface, as a thing to measure to: a triangle, or two in one plane that
+/// have a side in common.
+template <int kCorners>
+struct Polygon {
   double origin[3];  // a corner, mm from the cell's first corner
   double normal[3];  // unit vectors: of the plane, of the first edge, and across that
   double axis[2][3];
   double base;   // length of the first edge, from the origin along the first axis
-  struct Edge {  // the other two, in the coordinates of the axes, counter-clockwise
+  struct Edge {  // the others, in the coordinates of the axes, counter-clockwise
     double start[2];
     double direction[2];
     double length;
-  } edge[2];
+  } edge[kCorners - 1];
+};
+using Triangle = Polygon<3>;
+using Quadrilateral = Polygon<4>;
+
+/// The shapes of a configuration: of each kind those from begin up to end.
+struct ShapeRanges {
+  struct Range {
+    std::uint16_t begin, end;
+  } rectangles, triangles, quadrilaterals;
 };
 
 /// The surface in a cell, for all configurations of its corners.
@@ -47,9 +58,9 @@ struct ShapeTable {
 
   // Together they are the same surface as the elements.
   std::vector<Rectangle> rectangles;
-  std::array<std::int32_t, 257> first_rectangle;
   std::vector<Triangle> triangles;
-  std::array<std::int32_t, 257> first_triangle;
+  std::vector<Quadrilateral> quadrilaterals;
+  std::array<ShapeRanges, 256> ranges;  // for each configuration
 
   std::array<std::array<double, 3>, 256> low;  // box around it
   std::array<std::array<double, 3>, 256> high;

@@ -66,9 +66,9 @@ void add_cells(const std::array<Word, 8>& corners, const CellCoder& coder, CellK
                std::int64_t first_column, std::vector<CellKey>& cells) {
   Word any = 0;
   Word all = ~Word{0};
-  for (const Word corner : corners) {
-    any |= corner;
-    all &= corner;
+  for (unsigned corner = coder.first_corner(); corner < 8; ++corner) {
+    any |= corners[corner];
+    all &= corners[corner];
   }
   for (Word mixed = any & ~all; mixed != 0; mixed &= mixed - 1) {
     const int bit = __builtin_ctzll(mixed);

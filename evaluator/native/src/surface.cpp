@@ -11,7 +11,7 @@ constexpr int kNodeEdge = 1 << kNodeEdgeBits;
 constexpr std::int64_t kCellsPerPiece = 4096;
 
 unsigned place_of(CellKey key) { return key >> kPlaceShift & 63; }
-unsigned brick_in_node(CellKey key) { return key >> kBrickShift & 63; }
+unsigned part_of(CellKey key) { return key >> kBrickShift & 63; }
 
 /// Position in a 4 x 4 x 4 block of one of its 64 parts.
 std::array<int, 3> in_block(unsigned part) {
@@ -44,31 +44,45 @@ void sort_keys(std::vector<CellKey>& keys, int bits) {
   }
 }
 
+void Surface::BoxArrays::resize(std::size_t count) {
+  for (int a = 0; a < 3; ++a) {
+    low[a].assign(count, 0);
+    high[a].assign(count, 0);
+  }
+}
+
+Boxes Surface::BoxArrays::view() const {
+  Boxes boxes{};
+  for (int a = 0; a < 3; ++a) {
+    boxes.low[a] = low[a].data();
+    boxes.high[a] = high[a].data();
+  }
+  return boxes;
+}
+
 Surface::Surface(const std::vector<CellKey>& cells, const CellGrid& grid,
                  const ShapeTable& shapes) {
   const std::size_t count = cells.size();
-  configuration_.assign(count + kPadding, 0);
-  place_.assign(count + kPadding, 0);
+  configuration_.assign(count, 0);
+  place_.assign(count, 0);
   shared_.assign(count, 0);
-  for (int a = 0; a < 3; ++a) {
-    low_[a].assign(count + kPadding, 0);
-    high_[a].assign(count + kPadding, 0);
-  }
-  std::array<std::array<int, 3>, 64> offset;
-  for (unsigned place = 0; place < 64; ++place) offset[place] = grid.in_brick(place);
+  cell_boxes_.resize(count + kPadding);
+  const GridView view = view_of(grid);
   for (std::size_t i = 0; i < count; ++i) {
     const auto configuration = static_cast<std::uint8_t>(cells[i]);
     const unsigned place = place_of(cells[i]);
+    const unsigned part = part_of(cells[i]);
     configuration_[i] = configuration;
     place_[i] = static_cast<std::uint8_t>(place);
     elements_ += shapes.element_count(configuration);
     for (int a = 0; a < 3; ++a) {
-      const double corner = offset[place][a] * grid.spacing[a];
-      low_[a][i] = static_cast<float>(corner + shapes.low[configuration][a]);
-      high_[a][i] = static_cast<float>(corner + shapes.high[configuration][a]);
+      const double corner = view.in_node[part][a] + view.in_brick[place][a];
+      cell_boxes_.low[a][i] = static_cast<float>(corner + shapes.low[configuration][a]);
+      cell_boxes_.high[a][i] = static_cast<float>(corner + shapes.high[configuration][a]);
     }
   }
   add_bricks(cells, grid);
+  add_brick_boxes();
   add_directory();
   add_levels();
 }
@@ -84,38 +98,54 @@ void Surface::add_bricks(const std::vector<CellKey>& cells, const CellGrid& grid
     if (node != last_node) {
       last_node = node;
       const auto position = grid.node_position(node);
-      nodes_.push_back({0,
-                        static_cast<std::int64_t>(first_cell_.size()),
-                        {position[0], position[1], position[2]}});
+      nodes_.push_back(
+          {static_cast<std::int64_t>(part_.size()), {position[0], position[1], position[2]}});
     }
-    nodes_.back().bricks |= std::uint64_t{1} << brick_in_node(cells[i]);
+    part_.push_back(static_cast<std::uint8_t>(part_of(cells[i])));
     first_cell_.push_back(static_cast<std::int64_t>(i));
   }
   first_cell_.push_back(static_cast<std::int64_t>(cells.size()));
+  nodes_.push_back({static_cast<std::int64_t>(part_.size()), {}});
+}
+
+void Surface::add_brick_boxes() {
+  brick_boxes_.resize(part_.size() + kPadding);
+  for (std::size_t brick = 0; brick < part_.size(); ++brick) {
+    const auto first = first_cell_[brick];
+    const auto end = first_cell_[brick + 1];
+    for (int a = 0; a < 3; ++a) {
+      const float* const low = cell_boxes_.low[a].data();
+      const float* const high = cell_boxes_.high[a].data();
+      brick_boxes_.low[a][brick] = *std::min_element(low + first, low + end);
+      brick_boxes_.high[a][brick] = *std::max_element(high + first, high + end);
+    }
+  }
 }
 
 void Surface::add_directory() {
-  if (nodes_.empty()) return;
+  const auto end = nodes_.end() - 1;
+  if (nodes_.begin() == end) return;
   if (nodes_.size() > std::numeric_limits<std::int32_t>::max()) {
     throw TooLarge("a surface of more nodes than the directory can number");
   }
   for (int a = 0; a < 3; ++a) {
     const auto [least, most] = std::minmax_element(
-        nodes_.begin(), nodes_.end(),
+        nodes_.begin(), end,
         [a](const Node& x, const Node& y) { return x.position[a] < y.position[a]; });
     directory_origin_[a] = least->position[a];
     directory_size_[a] = most->position[a] - least->position[a] + 1;
   }
   directory_.assign(index_in(directory_size_, directory_size_[0], 0, 0), -1);
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const std::int32_t (&at)[3] = nodes_[n].position;
+  for (auto node = nodes_.begin(); node != end; ++node) {
+    const std::int32_t (&at)[3] = node->position;
     directory_[index_in(directory_size_, at[0] - directory_origin_[0], at[1] - directory_origin_[1],
-                        at[2] - directory_origin_[2])] = static_cast<std::int32_t>(n);
+                        at[2] - directory_origin_[2])] =
+        static_cast<std::int32_t>(node - nodes_.begin());
   }
 }
 
 void Surface::add_levels() {
-  if (nodes_.empty()) return;
+  if (directory_.empty()) return;
   std::array<std::int32_t, 3> below = directory_size_;
   std::vector<std::uint8_t> occupied(directory_.size());
   for (std::size_t i = 0; i < occupied.size(); ++i) occupied[i] = directory_[i] >= 0;
@@ -146,15 +176,15 @@ SurfaceView Surface::view() const {
   view.configuration = configuration_.data();
   view.place = place_.data();
   view.shared = shared_.data();
+  view.cell_boxes = cell_boxes_.view();
+  view.brick_boxes = brick_boxes_.view();
   for (int a = 0; a < 3; ++a) {
-    view.low[a] = low_[a].data();
-    view.high[a] = high_[a].data();
     view.directory_origin[a] = directory_origin_[a];
     view.directory_size[a] = directory_size_[a];
   }
   view.first_cell = first_cell_.data();
+  view.part = part_.data();
   view.nodes = nodes_.data();
-  view.node_count = static_cast<std::int64_t>(nodes_.size());
   view.directory = directory_.data();
   view.levels = static_cast<int>(levels_.size());
   for (int l = 0; l < view.levels; ++l) {
@@ -168,18 +198,15 @@ std::vector<Surface::Piece> Surface::pieces(const ShapeTable& shapes) const {
   std::vector<Piece> pieces;
   std::int64_t cells_in_piece = kCellsPerPiece;
   std::int64_t element = 0;
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+  for (std::size_t n = 0; n + 1 < nodes_.size(); ++n) {
     const auto node = static_cast<std::int64_t>(n);
     if (cells_in_piece >= kCellsPerPiece) {
       pieces.push_back({node, node, element});
       cells_in_piece = 0;
     }
     pieces.back().last_node = node + 1;
-    const std::int64_t end_brick = n + 1 < nodes_.size()
-                                       ? nodes_[n + 1].first_brick
-                                       : static_cast<std::int64_t>(first_cell_.size()) - 1;
     const std::int64_t first = first_cell_[nodes_[n].first_brick];
-    const std::int64_t end = first_cell_[end_brick];
+    const std::int64_t end = first_cell_[nodes_[n + 1].first_brick];
     for (std::int64_t cell = first; cell < end; ++cell) {
       element += shapes.element_count(configuration_[cell]);
     }
@@ -204,7 +231,6 @@ void Surface::mark_shared(const std::vector<CellKey>& a_keys, Surface& a,
 GridView view_of(const CellGrid& grid) {
   GridView view{};
   for (int a = 0; a < 3; ++a) {
-    view.spacing[a] = grid.spacing[a];
     view.brick[a] = grid.spacing[a] * (1 << grid.brick_bits[a]);
   }
   for (unsigned i = 0; i < 64; ++i) {
@@ -223,9 +249,9 @@ ShapeView view_of(const ShapeTable& shapes) {
   view.elements = shapes.elements.data();
   view.first_element = shapes.first_element.data();
   view.rectangles = shapes.rectangles.data();
-  view.first_rectangle = shapes.first_rectangle.data();
   view.triangles = shapes.triangles.data();
-  view.first_triangle = shapes.first_triangle.data();
+  view.quadrilaterals = shapes.quadrilaterals.data();
+  view.ranges = shapes.ranges.data();
   return view;
 }
 

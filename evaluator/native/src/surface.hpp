@@ -18,7 +18,7 @@ class Surface {
   /// `cells` in ascending order.
   Surface(const std::vector<CellKey>& cells, const CellGrid& grid, const ShapeTable& shapes);
 
-  std::int64_t cells() const { return static_cast<std::int64_t>(configuration_.size()) - kPadding; }
+  std::int64_t cells() const { return static_cast<std::int64_t>(configuration_.size()); }
   std::int64_t elements() const { return elements_; }
   const std::uint8_t* configurations() const { return configuration_.data(); }
 
@@ -37,20 +37,30 @@ class Surface {
                           const std::vector<CellKey>& b_keys, Surface& b);
 
  private:
+  // Boxes are read in groups of up to 16, past the last one.
+  static constexpr std::int64_t kPadding = 16;
+
+  struct BoxArrays {
+    std::array<std::vector<float>, 3> low;
+    std::array<std::vector<float>, 3> high;
+
+    void resize(std::size_t count);
+    Boxes view() const;
+  };
+
   void add_bricks(const std::vector<CellKey>& cells, const CellGrid& grid);
+  void add_brick_boxes();
   void add_directory();
   void add_levels();
 
-  // Cells are read in groups of up to 16, past the last one.
-  static constexpr std::int64_t kPadding = 16;
-
   std::int64_t elements_ = 0;
-  std::vector<std::uint8_t> configuration_ = std::vector<std::uint8_t>(kPadding);
+  std::vector<std::uint8_t> configuration_;
   std::vector<std::uint8_t> place_;
   std::vector<std::uint8_t> shared_;
-  std::array<std::vector<float>, 3> low_;
-  std::array<std::vector<float>, 3> high_;
+  BoxArrays cell_boxes_;
   std::vector<std::int64_t> first_cell_;
+  std::vector<std::uint8_t> part_;
+  BoxArrays brick_boxes_;
   std::vector<Node> nodes_;
   std::vector<std::int32_t> directory_;
   std::array<std::int32_t, 3> directory_origin_{};

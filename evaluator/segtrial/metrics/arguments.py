@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
@@ -39,7 +40,8 @@ def _label_map(array: object, role: str) -> LabelMap:
             f"The {role} is a {type(array).__name__}, not a NumPy array. Pass the label map's "
             "voxels as an integer array."
         )
-    if isinstance(array, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # where it is not loaded, no array is masked
+    if masked is not None and isinstance(array, masked.MaskedArray):
         raise MetricInputError(
             f"The {role} is a masked array. Fill it: with 0, or with a label of its own that "
             "ignore_labels names."

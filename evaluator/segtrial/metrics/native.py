@@ -117,7 +117,8 @@ def measure_structures(
     first, second = _volume(reference), _volume(prediction)
     order = MemoryOrder.of(first)
     volumes = [_walkable(order.seen(first)), _walkable(order.seen(second))]
-    spacing = (*spacing_mm,) if len(spacing_mm) == IN_SPACE else (1.0, *spacing_mm)
+    # The core's third axis of an image is never measured along, but has to be of its scale.
+    spacing = (*spacing_mm,) if len(spacing_mm) == IN_SPACE else (min(spacing_mm), *spacing_mm)
     try:
         measured = _core.measure(
             reference=_plain(volumes[0]),

@@ -14,7 +14,8 @@ from segtrial.metrics.formulas import metric_keys, nsd_key
 from segtrial.metrics.measurement import IN_SPACE, Dimensions
 
 METRIC_VERSION = 1
-"""Raised whenever a change alters any value; stored scores of another version are recomputed."""
+"""Raised with every change that alters any value by more than rounding, 1e-9 of it; stored scores
+of another version are recomputed."""
 
 _SURFACE = {
     3: "surface=marching_cubes_0.5_zero_padded;element=triangle_centroid;weight=area",
