@@ -30,13 +30,13 @@ from segtrial.statistics.comparison import differences, equivalence_p, holm
 from segtrial.statistics.estimates import estimates
 from segtrial.statistics.exact import quantise
 from segtrial.statistics.guard import guarded_intervals
+from segtrial.statistics.interaction import slice_tests
 from segtrial.statistics.intervals import Interval
 from segtrial.statistics.ranking import rank_intervals
 from segtrial.statistics.resampling import bootstrap
 from segtrial.statistics.scores import Family
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import generators, pairs, sign_flip_tests
-from segtrial.statistics.subgroups import slice_tests
 from segtrial.statistics.weights import (
     Stream,
     bootstrap_counts,

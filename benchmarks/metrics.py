@@ -31,7 +31,7 @@ from typing import Any
 import nibabel
 import numpy as np
 from edge_cases import CASES, growing_noise
-from methods import cropped, igl, mask_pairs
+from methods import cropped, igl, labels_of, mask_pairs
 from synthetic_abdomen import SPACING_MM, STRUCTURES, LabelMap, synthetic_pair
 
 from segtrial.metrics import evaluate_label_maps
@@ -217,7 +217,8 @@ def edges(_: argparse.Namespace) -> None:
         ours_ms = 1000 * (time.perf_counter() - started)
         started = time.perf_counter()
         worst = 0.0
-        for label, masks in itertools.islice(mask_pairs(reference, prediction), MOST_BY_IGL):
+        pairs = mask_pairs(reference, prediction, labels_of(reference))
+        for label, masks in itertools.islice(pairs, MOST_BY_IGL):
             exact = igl(masks, list(spacing_mm))
             worst = max(
                 worst, *(relative(found[label][key] or 0.0, value) for key, value in exact.items())

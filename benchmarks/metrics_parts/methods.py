@@ -31,6 +31,7 @@ def segtrial(
     reference: LabelMap,
     prediction: LabelMap,
     spacing_mm: list[float],
+    labels: list[int],
     *,
     threads: int | None = None,
 ) -> Found:
@@ -41,7 +42,7 @@ def segtrial(
         reference,
         prediction,
         spacing_mm=spacing_mm,
-        structures={str(label): label for label in labels_of(reference)},
+        structures={str(label): label for label in labels},
         threads=threads,
     )
     return {
@@ -158,9 +159,11 @@ def labels_of(label_map: LabelMap) -> list[int]:
     return list(range(1, int(label_map.max()) + 1))
 
 
-def mask_pairs(reference: LabelMap, prediction: LabelMap) -> Iterator[tuple[str, MaskPair]]:
+def mask_pairs(
+    reference: LabelMap, prediction: LabelMap, labels: list[int]
+) -> Iterator[tuple[str, MaskPair]]:
     """The masks of each label, whole."""
-    for label in labels_of(reference):
+    for label in labels:
         yield str(label), (reference == label, prediction == label)
 
 
@@ -177,20 +180,24 @@ def cropped(masks: MaskPair) -> MaskPair:
 def run(
     method: str, reference: LabelMap, prediction: LabelMap, spacing: list[float]
 ) -> tuple[float, Found]:
-    """Seconds of the method alone, and what it found."""
+    """Seconds of the method alone, and what it found. Every method is told the labels."""
+    labels = labels_of(reference)
     if method in WHOLE_METHODS:
         started = time.perf_counter()
-        found = WHOLE_METHODS[method](reference, prediction, spacing)
+        found = WHOLE_METHODS[method](reference, prediction, spacing, labels)
         return time.perf_counter() - started, found
     function = MASK_METHODS[method.removesuffix(PRE_CROPPED)]
     if method.endswith(PRE_CROPPED):
         # Making the masks is not charged to the peer.
-        ready = [(name, cropped(pair)) for name, pair in mask_pairs(reference, prediction)]
+        ready = [(name, cropped(pair)) for name, pair in mask_pairs(reference, prediction, labels)]
         started = time.perf_counter()
         found = {name: function(pair, spacing) for name, pair in ready}
     else:
         started = time.perf_counter()
-        found = {name: function(pair, spacing) for name, pair in mask_pairs(reference, prediction)}
+        found = {
+            name: function(pair, spacing)
+            for name, pair in mask_pairs(reference, prediction, labels)
+        }
     return time.perf_counter() - started, found
 
 
