@@ -125,6 +125,27 @@ def test_damage_is_found_by_the_checksum(nifti: Written) -> None:
         read_label_map(path)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_sheared_reference_is_refused(nifti: Written, axis: int) -> None:
+    """A tilted gantry: by the spacing along each axis, distances would be wrong by a tenth."""
+    for degrees, refused in ((0.05, False), (0.2, True), (12.0, True)):
+        affine = np.diag([0.8, 0.9, 3.0, 1.0])
+        affine[axis, 2] = 3.0 * np.tan(np.radians(degrees))
+        path = nifti("reference.nii.gz", values=label_values(), affine=affine)
+        assert read_grid(path).shear_degrees == pytest.approx(degrees, rel=1e-4)
+        if refused:
+            with pytest.raises(DatasetError, match=f"sheared by {degrees:.2g} degrees"):
+                read_label_map(path)
+        else:
+            read_label_map(path)
+
+
+def test_an_oblique_grid_is_not_sheared() -> None:
+    turned = nibabel.eulerangles.euler2mat(0.3, -0.4, 1.1) @ np.diag([0.8, 0.9, 3.0])
+    grid = Grid(SHAPE, nibabel.affines.from_matvec(turned, [5.0, -3.0, 12.0]))
+    assert grid.shear_degrees < 1e-5
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

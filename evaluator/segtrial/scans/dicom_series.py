@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segtrial.scans.dicom_slice import Slice, is_dicom, read_slice
-from segtrial.scans.grid import Grid
+from segtrial.scans.grid import UPRIGHT_DEGREES, Grid
 from segtrial.scans.volume import Volume, unusable
 from segtrial.scans.writing import nifti_header
 
@@ -38,8 +38,6 @@ _UNEVEN = 0.1
 """How far a slice may be from its place in an even series, as a share of the step."""
 _WHOLE = 0.1
 """How far a gap may be from a whole number of steps to be called missing slices."""
-_UPRIGHT_DEGREES = 0.5
-"""Below it the shear changes no distance by more than 4 in 100,000."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,7 @@ def _step(folder: Path, slices: Sequence[Slice]) -> NDArray[np.float64]:
             f"{steps.min():.3f} to {steps.max():.3f} mm).",
         )
     tilt = math.degrees(math.acos(min(1.0, float(step @ normal) / float(np.linalg.norm(step)))))
-    if tilt > _UPRIGHT_DEGREES:
+    if tilt > UPRIGHT_DEGREES:
         raise unusable(
             folder,
             f"its slices are sheared by {tilt:.1f} degrees (a tilted gantry). Distances are "

@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 SAME_GRID_TOLERANCE = 0.01
 """Largest shift of a corner, as a share of the smallest spacing of the expected grid."""
 
+UPRIGHT_DEGREES = 0.1
+"""Largest shear of a grid that is measured on: it changes no distance by more than 0.09 %."""
+
 _AXES = 3
 _FARTHEST_MM = 1e6  # nobody is a kilometre away from the scanner
 _MOST_SHEARED = 1e-3  # smallest singular value; 1 is square, a tilted gantry leaves 0.7
@@ -65,6 +68,13 @@ class Grid:
         """Distance between neighbouring voxels along each stored axis, from the affine."""
         x, y, z = np.sqrt((self.affine[:3, :3] ** 2).sum(axis=0)).tolist()
         return x, y, z
+
+    @property
+    def shear_degrees(self) -> float:
+        """How far the angle between two axes is from a right one, at most: 0 to 90 degrees."""
+        directions = self.affine[:3, :3] / self.spacing_mm
+        cosines = np.abs(directions.T @ directions)[np.triu_indices(_AXES, k=1)]
+        return math.degrees(math.asin(min(1.0, float(cosines.max()))))
 
     @property
     def voxels(self) -> int:

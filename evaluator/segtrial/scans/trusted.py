@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segtrial.scans.grid import Grid, corner_shift_mm, same_grid
+from segtrial.scans.grid import UPRIGHT_DEGREES, Grid, corner_shift_mm, same_grid
 from segtrial.scans.label_map import LabelMap, Labels, label_dtype, placed
 from segtrial.scans.volume import Volume, open_volume, unusable
 
@@ -125,9 +125,11 @@ def read_label_map(path: str | os.PathLike[str], *, grid: Grid | None = None) ->
     Raises
     ------
     DatasetError
-        As `read_scan`; or negative labels, values that are no whole numbers, another grid.
+        As `read_scan`; or negative labels, values that are no whole numbers, another grid, a
+        sheared one.
     """
     volume = open_volume(path)
+    _demand_upright(volume)
     if grid is not None and volume.sparse:
         found = placed(read_label_map(path), grid)
         if found is None:
@@ -143,6 +145,17 @@ def read_label_map(path: str | os.PathLike[str], *, grid: Grid | None = None) ->
         labels[done : done + part.size] = part
         done += part.size
     return LabelMap(labels.reshape(volume.grid.shape, order="F"), grid or volume.grid)
+
+
+def _demand_upright(volume: Volume) -> None:
+    """Raise where axes are not at right angles: distances are made of the spacing along each."""
+    shear = volume.grid.shear_degrees
+    if shear > UPRIGHT_DEGREES:
+        raise unusable(
+            volume.path,
+            f"its grid is sheared by {shear:.2g} degrees (a tilted gantry). Distances are measured "
+            "on upright grids: resample scan and label map to one, or leave the case out.",
+        )
 
 
 def _as_labels(stored: NDArray[np.generic], volume: Volume) -> Labels:
