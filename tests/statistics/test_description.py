@@ -14,6 +14,7 @@ from scipy import stats
 from segtrial.statistics import analyse_results
 from segtrial.statistics.comparison import differences
 from segtrial.statistics.families import families
+from segtrial.statistics.interaction import _Sequential, slice_tests
 from segtrial.statistics.intervals import Interval, bca_interval, percentile_interval
 from segtrial.statistics.macro import macro_average, without_each
 from segtrial.statistics.planning import (
@@ -29,7 +30,7 @@ from segtrial.statistics.scores import TrackScores
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.signflip import decidable
 from segtrial.statistics.stability import leave_one_out, sums_without_each, tau_b
-from segtrial.statistics.subgroups import STRUCTURE_SIZE, _Sequential, slice_tests
+from segtrial.statistics.subgroups import STRUCTURE_SIZE
 from segtrial.statistics.weights import Stream, bootstrap_counts, permutations, stream_for
 from trial_scores import FAST, change, family_of, trial
 

@@ -17,7 +17,8 @@ module                  what it holds
 `ranking`               rank intervals, tied first places, rank frequencies
 `stability`             leave-one-patient-out, near duplicates, other ranking schemes
 `macro`                 the average over structures
-`subgroups`             slices, minimum sizes, the interaction test
+`subgroups`             slices, minimum sizes
+`interaction`           the test that may highlight a slice
 `planning`, `outlook`   how many patients separate two submissions
 `table`, `cells`        a table of per-case scores as results
 `difference`            where two results differ

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from segtrial.statistics.estimates import Estimate
 from segtrial.statistics.exact import Floats, published
+from segtrial.statistics.interaction import SliceTest
 from segtrial.statistics.intervals import NotEstimable
 from segtrial.statistics.ranking import RankTally
 from segtrial.statistics.schemes import other_schemes, wilcoxon_disagreements
 from segtrial.statistics.scores import Family
 from segtrial.statistics.settings import AnalysisSettings
 from segtrial.statistics.stability import kendall_tau, leave_one_out, near_duplicates
-from segtrial.statistics.subgroups import Slice, SliceTest
+from segtrial.statistics.subgroups import Slice
 from segtrial.statistics.verdicts import Comparison
 from segtrial.statistics.writing import Object, ends, not_estimable, number
 
