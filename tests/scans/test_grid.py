@@ -118,6 +118,18 @@ def test_the_same_anatomy_stored_otherwise_is_the_same_in_canonical_axes(
 
 
 @given(affines())
+def test_the_canonical_axes_are_those_of_nibabel(affine: NDArray[np.float64]) -> None:
+    grid = Grid((2, 3, 4), affine)
+    labels = np.arange(24, dtype=np.uint8).reshape(grid.shape)
+    expected = nibabel.as_closest_canonical(nibabel.Nifti1Image(labels, affine))  # type: ignore[no-untyped-call]
+
+    found = to_canonical(LabelMap(labels, grid))
+
+    assert np.array_equal(found.labels, np.asanyarray(expected.dataobj))
+    assert np.array_equal(found.grid.affine, expected.affine)
+
+
+@given(affines())
 def test_every_voxel_stays_where_it_is_in_the_patient(affine: NDArray[np.float64]) -> None:
     grid = Grid((2, 3, 4), affine)
     labels = np.arange(24, dtype=np.uint8).reshape(grid.shape)

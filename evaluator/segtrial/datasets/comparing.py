@@ -173,7 +173,7 @@ def _corrected(
 
 
 def _digests(case: Case) -> tuple[str, ...]:
-    from segtrial.scans import label_map_digest, read_label_map, scan_digest  # noqa: PLC0415 - loads nibabel
+    from segtrial.scans import label_map_digest, read_label_map, scan_digest  # noqa: PLC0415 - loads numpy
 
     scans = tuple(scan_digest(path) for path in case.scans)
     path: Path | None = case.reference

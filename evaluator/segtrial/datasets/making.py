@@ -134,7 +134,7 @@ def _labels_present(cases: Sequence[GivenCase], labels: Mapping[int, str]) -> fr
     """Labels that occur in the references, each of which is on its scan's grid."""
     import numpy as np  # noqa: PLC0415 - only this command reads voxels
 
-    from segtrial.scans import read_grid, read_label_map  # noqa: PLC0415 - loads nibabel
+    from segtrial.scans import read_grid, read_label_map  # noqa: PLC0415 - loads numpy
 
     found: set[int] = set()
     for case in cases:

@@ -85,7 +85,7 @@ class Dataset:
         """Make the label maps that the dataset ships as single masks or pictures."""
         if not any(case.masks or case.slides for case in cases):
             return
-        from segtrial.datasets.merging import Parts, merge_all  # noqa: PLC0415 - loads nibabel
+        from segtrial.datasets.merging import Parts, merge_all  # noqa: PLC0415 - loads numpy
 
         parts = [
             Parts(case.id, case.scans[0], case.reference, case.masks, case.slides)

@@ -148,7 +148,7 @@ def _caption(entry: EntryBody, score: float) -> str:
 
 def _picture(wanted: _Wanted) -> CasePicture:
     """Read one case, in a worker."""
-    from segtrial import scans  # noqa: PLC0415 - nibabel is loaded in the worker only
+    from segtrial import scans  # noqa: PLC0415 - numpy is loaded in the worker only
 
     scan = scans.read_scan(wanted.scan)
     reference = scans.read_label_map(wanted.reference, grid=scan.grid)

@@ -83,7 +83,7 @@ def facts_from(body: dict[str, Any]) -> CaseFacts:
 
 
 def _read_case(case: Case) -> CaseFacts:
-    from segtrial import scans  # noqa: PLC0415 - nibabel is loaded in the worker, not at start
+    from segtrial import scans  # noqa: PLC0415 - numpy is loaded in the worker, not at start
 
     if case.reference is None:
         raise DatasetError(

@@ -119,7 +119,7 @@ def score(task: ScoreTask) -> Scored:
     DatasetError
         The reference cannot be read: trouble of the platform's, never of the submission's.
     """
-    from segtrial import scans  # noqa: PLC0415 - nibabel is loaded in the worker only
+    from segtrial import scans  # noqa: PLC0415 - numpy is loaded in the worker only
     from segtrial.metrics import evaluate_label_maps  # noqa: PLC0415 - as above
 
     try:

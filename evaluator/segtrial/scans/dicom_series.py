@@ -92,7 +92,7 @@ def open_volume(folder: Path) -> Volume:
     return Volume(
         path=folder,
         grid=series.grid,
-        header=nifti_header(series.grid.shape, series.grid.affine, dtype),
+        header=lambda: nifti_header(series.grid.shape, series.grid.affine, dtype),
         dtype=dtype,
         slope=1.0,
         intercept=0.0,

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from nibabel.orientations import aff2axcodes
 from numpy.typing import NDArray
 
 SAME_GRID_TOLERANCE = 0.01
@@ -94,6 +93,8 @@ class Grid:
     @property
     def axis_codes(self) -> str:
         """Where each stored axis points, for example ``RAS`` or ``LPI``."""
+        from nibabel.orientations import aff2axcodes  # noqa: PLC0415 - slow to load
+
         return "".join(aff2axcodes(self.affine))
 
     def corners_mm(self) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """A NIfTI header from bytes nobody vouches for.
 
-nibabel stays the authority on what the fields mean (byte order, which of the two affines counts);
-this module first makes sure that there is a header at all, that its numbers are finite and sane,
-and says in plain words what is wrong otherwise. Nothing here looks at a voxel.
+This module makes sure that there is a header at all, that its numbers are finite and sane, and
+says in plain words what is wrong otherwise. An affine stored as a matrix (the sform) is taken as it
+is; where there is none, nibabel says what the quaternion means. Nothing here looks at a voxel.
 
 Decided here:
 
@@ -19,12 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from nibabel.nifti1 import Nifti1Header
-from nibabel.nifti2 import Nifti2Header
-from nibabel.spatialimages import HeaderDataError
 from numpy.typing import NDArray
 
-_NIFTI1_BYTES, _NIFTI2_BYTES = 348, 540
+from segtrial.scans.nifti_fields import BadHeaderError, NiftiFields, read_fields
+
 _MAX_VOXEL_OFFSET = 1 << 24  # 16 MiB of extensions; real ones are a few KiB
 _MAX_AXIS = 1 << 20
 _VOLUME_AXES = 3
@@ -48,10 +46,6 @@ _TYPES = {
     2304: ("RGBA", "V4"),
 }
 """NIfTI type code: its name, and a numpy type of the same size (V where numpy has none)."""
-
-
-class BadHeaderError(ValueError):
-    """The bytes are no usable NIfTI header; the message says why and what to write instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,47 +110,29 @@ def read_header(read: Callable[[int], bytes]) -> Header:
     BadHeaderError
         Not NIfTI in one file, cut off, or numbers that cannot describe a volume.
     """
-    header = _nibabel_header(read)
-    type_name, dtype = _type(header)
-    slope, intercept = _scaling(header)
+    return header_of(read_fields(read))
+
+
+def header_of(fields: NiftiFields) -> Header:
+    """What the fields say. Raises `BadHeaderError` where it cannot be a volume."""
+    type_name, dtype = _type(fields)
+    slope, intercept = _scaling(fields)
+    values = fields.values
     return Header(
-        length=int(header["sizeof_hdr"]),
-        shape=_shape(header),
+        length=fields.length,
+        shape=_shape(fields),
         type_name=type_name,
         dtype=dtype,
-        affine=_affine(header),
-        by_quaternion=int(header["sform_code"]) <= 0 < int(header["qform_code"]),
-        voxel_offset=_voxel_offset(header),
+        affine=_affine(fields),
+        by_quaternion=int(values["sform_code"]) <= 0 < int(values["qform_code"]),
+        voxel_offset=_voxel_offset(fields),
         slope=slope,
         intercept=intercept,
     )
 
 
-def _nibabel_header(read: Callable[[int], bytes]) -> Nifti1Header:
-    start = read(_NIFTI1_BYTES)
-    sizes = {int.from_bytes(start[:4], "little"), int.from_bytes(start[:4], "big")}
-    kind, length = Nifti1Header, _NIFTI1_BYTES
-    if _NIFTI2_BYTES in sizes:
-        kind, length = Nifti2Header, _NIFTI2_BYTES
-        start += read(_NIFTI2_BYTES - _NIFTI1_BYTES)
-    if length not in sizes or len(start) < length:
-        raise BadHeaderError(
-            f"it does not begin with a NIfTI header (first bytes {start[:8]!r}); "
-            "write it with nibabel.save or SimpleITK.WriteImage"
-        )
-    order = "<" if int.from_bytes(start[:4], "little") == length else ">"
-    header = kind(start, order, check=False)  # type: ignore[no-untyped-call] # nibabel, through a variable
-    magic = bytes(header["magic"].tobytes()[:4]).rstrip(b"\0")
-    if magic not in (b"n+1", b"n+2"):
-        raise BadHeaderError(
-            f"its NIfTI magic is {magic!r}, not b'n+1' or b'n+2': the voxels are not in this "
-            "file; write a single .nii.gz file"
-        )
-    return header
-
-
-def _shape(header: Nifti1Header) -> tuple[int, ...]:
-    dims = [int(n) for n in header["dim"]]
+def _shape(fields: NiftiFields) -> tuple[int, ...]:
+    dims = [int(n) for n in fields.values["dim"]]
     count = dims[0]
     shape = dims[1 : count + 1] if 1 <= count < len(dims) else []
     if not shape or not all(1 <= n <= _MAX_AXIS for n in shape):
@@ -166,19 +142,19 @@ def _shape(header: Nifti1Header) -> tuple[int, ...]:
     return tuple(shape + [1] * (_VOLUME_AXES - len(shape)))
 
 
-def _type(header: Nifti1Header) -> tuple[str, np.dtype[np.generic]]:
-    code = int(header["datatype"])
+def _type(fields: NiftiFields) -> tuple[str, np.dtype[np.generic]]:
+    code = int(fields.values["datatype"])
     if code not in _TYPES:
         raise BadHeaderError(
             f"its voxels are of NIfTI type {code}, which does not exist; write uint8"
         )
     name, spelling = _TYPES[code]
-    return name, np.dtype(header.endianness + spelling)
+    return name, np.dtype(fields.byte_order + spelling)
 
 
-def _voxel_offset(header: Nifti1Header) -> int:
-    offset = float(header["vox_offset"])
-    least = int(header.single_vox_offset)
+def _voxel_offset(fields: NiftiFields) -> int:
+    offset = float(fields.values["vox_offset"])
+    least = fields.first_voxel_offset
     if not (math.isfinite(offset) and offset.is_integer() and least <= offset <= _MAX_VOXEL_OFFSET):
         raise BadHeaderError(
             f"its header puts the first voxel at byte {offset:g}, expected {least} to "
@@ -187,16 +163,26 @@ def _voxel_offset(header: Nifti1Header) -> int:
     return int(offset)
 
 
-def _scaling(header: Nifti1Header) -> tuple[float, float]:
-    slope, intercept = float(header["scl_slope"]), float(header["scl_inter"])
+def _scaling(fields: NiftiFields) -> tuple[float, float]:
+    slope, intercept = float(fields.values["scl_slope"]), float(fields.values["scl_inter"])
     if slope == 0 or math.isnan(slope):
         return 1.0, 0.0  # "not scaled", by the standard and by nibabel
     return slope, intercept
 
 
-def _affine(header: Nifti1Header) -> NDArray[np.float64]:
+def _affine(fields: NiftiFields) -> NDArray[np.float64]:
+    if int(fields.values["sform_code"]) > 0:
+        affine = np.eye(4)
+        affine[:3] = fields.values["srow"]
+        return affine
+    from nibabel.nifti1 import Nifti1Header  # noqa: PLC0415 - slow to load, and seldom needed
+    from nibabel.nifti2 import Nifti2Header  # noqa: PLC0415
+    from nibabel.spatialimages import HeaderDataError  # noqa: PLC0415
+
+    kind = Nifti2Header if fields.length == Nifti2Header.sizeof_hdr else Nifti1Header
     # A hostile quaternion makes nibabel raise or warn; the caller sees that it is not finite.
     try:
+        header = kind(fields.block, fields.byte_order, check=False)  # type: ignore[no-untyped-call] # nibabel, through a variable
         with np.errstate(all="ignore"):
             return np.array(header.get_best_affine(), dtype=np.float64)
     except (HeaderDataError, ValueError, ArithmeticError):
@@ -210,6 +196,8 @@ def through_quaternion(affine: NDArray[np.float64]) -> NDArray[np.float64]:
     turn, where every volume in LPS order is, the real part then comes back wrong by up to 5e-4,
     which moves the corners of an oblique volume by a tenth of a millimetre and more.
     """
+    from nibabel.nifti1 import Nifti1Header  # noqa: PLC0415 - slow to load, and seldom needed
+
     header = Nifti1Header()
     header.set_qform(affine, code=1, strip_shears=True)
     with np.errstate(all="ignore"):

@@ -71,7 +71,7 @@ def open_volume(path: Path) -> Volume:
     return Volume(
         path=path,
         grid=grid,
-        header=header,
+        header=lambda: header,
         dtype=np.dtype(dtype),
         slope=1.0,
         intercept=0.0,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nibabel.orientations import apply_orientation, inv_ornt_aff, io_orientation
 from numpy.typing import NDArray
 
-from segtrial.scans.grid import Grid
+from segtrial.scans.grid import UPRIGHT_DEGREES, Grid
 
 _SAME_VOXEL = 0.01  # as a share of a voxel, the same as for grids
+_CLOSE = 0.8  # cosine of the angle to a world axis; no two upright axes are so close to the same
 Labels = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.int32]
 
 
@@ -74,9 +74,10 @@ def to_canonical(label_map: LabelMap) -> LabelMap:
     LabelMap
         A view of the same labels (strides may be negative) on the moved grid.
     """
-    orientation = io_orientation(label_map.grid.affine)
-    labels = apply_orientation(label_map.labels, orientation)
-    return LabelMap(labels, canonical_grid(label_map.grid))
+    axes, signs = _orientation(label_map.grid)
+    flips = tuple(slice(None, None, sign) for sign in signs)
+    order = [axes.index(axis) for axis in range(len(axes))]
+    return LabelMap(label_map.labels[flips].transpose(order), canonical_grid(label_map.grid))
 
 
 def placed(label_map: LabelMap, grid: Grid) -> LabelMap | None:
@@ -115,9 +116,27 @@ def placed(label_map: LabelMap, grid: Grid) -> LabelMap | None:
 
 def canonical_grid(grid: Grid) -> Grid:
     """The same voxels in space, on the axis order and directions closest to RAS."""
-    orientation = io_orientation(grid.affine)
+    stored_of_canonical = np.diag([0.0, 0.0, 0.0, 1.0])
     shape = [0, 0, 0]
-    for size, axis in zip(grid.shape, orientation[:, 0], strict=True):
-        shape[int(axis)] = size
+    for stored, (axis, sign) in enumerate(zip(*_orientation(grid), strict=True)):
+        shape[axis] = grid.shape[stored]
+        stored_of_canonical[stored, axis] = sign
+        stored_of_canonical[stored, 3] = grid.shape[stored] - 1 if sign < 0 else 0
     i, j, k = shape
-    return Grid((i, j, k), grid.affine @ inv_ornt_aff(orientation, grid.shape))
+    return Grid((i, j, k), grid.affine @ stored_of_canonical)
+
+
+def _orientation(grid: Grid) -> tuple[list[int], list[int]]:
+    """For each stored axis, the world axis it is closest to, and 1, or -1 where it runs against it.
+
+    nibabel decides; where every axis is close to another world axis, there is nothing to decide.
+    """
+    directions = grid.affine[:3, :3] / grid.spacing_mm
+    closest = np.abs(directions).argmax(axis=0)
+    along = directions[closest, range(3)]
+    if (np.abs(along) > _CLOSE).all() and grid.shear_degrees < UPRIGHT_DEGREES:
+        return closest.tolist(), np.sign(along).astype(int).tolist()
+    from nibabel.orientations import io_orientation  # noqa: PLC0415 - slow to load
+
+    found = io_orientation(grid.affine).astype(int)
+    return found[:, 0].tolist(), found[:, 1].tolist()

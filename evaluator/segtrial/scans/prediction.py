@@ -32,10 +32,11 @@ from pathlib import Path
 import numpy as np
 
 from segtrial.scans.grid import SAME_GRID_TOLERANCE, Grid, corner_shift_mm, same_grid
-from segtrial.scans.header import BadHeaderError, Header, read_header, through_quaternion
+from segtrial.scans.header import Header, read_header, through_quaternion
 from segtrial.scans.inflate import GZIP_MAGIC, DamagedStreamError, GzipReader, skip
 from segtrial.scans.label_check import LabelCheck
 from segtrial.scans.label_map import LabelMap, Labels
+from segtrial.scans.nifti_fields import BadHeaderError
 from segtrial.scans.prediction_error import PredictionError
 from segtrial.scans.untrusted_file import open_untrusted
 

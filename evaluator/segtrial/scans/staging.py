@@ -105,7 +105,7 @@ def _hash_of(volume: Volume) -> ScanHash:
 
 
 def _pieces(volume: Volume, digest: ScanHash) -> Iterator[bytes | memoryview]:
-    yield neutral_header(volume.header, slope=volume.slope, intercept=volume.intercept)
+    yield neutral_header(volume.header(), slope=volume.slope, intercept=volume.intercept)
     for piece in volume.pieces():
         digest.update(piece)
         yield piece.data

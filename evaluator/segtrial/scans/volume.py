@@ -1,9 +1,10 @@
 """A volume file of the maintainer's, opened: what its header says, and its voxels as a stream.
 
 Such files are believed to be what they are, but not to be whole: a missing, damaged or unsuitable
-file ends in a `DatasetError` that names it. nibabel reads the header of every format it knows;
-the voxels of single-file NIfTI come through the faster reader, those of other formats through
-nibabel. DICOM series, MetaImage and NRRD have readers of their own, loaded when one is met.
+file ends in a `DatasetError` that names it. nibabel reads the header of every format it knows, but
+for a plain NIfTI file, where it need not be loaded (`plain_nifti`); the voxels of single-file NIfTI
+come through the faster reader, those of other formats through nibabel. DICOM series, MetaImage and
+NRRD have readers of their own, loaded when one is met.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nibabel
 import numpy as np
-from nibabel.arrayproxy import is_proxy
-from nibabel.filebasedimages import ImageFileError
-from nibabel.nifti1 import Nifti1Header
-from nibabel.spatialimages import HeaderDataError, SpatialImage
 from numpy.typing import NDArray
 
 from segtrial.errors import DatasetError
 from segtrial.scans.grid import Grid
 from segtrial.scans.inflate import DamagedStreamError, reader_for, skip
+from segtrial.scans.plain_nifti import plain_header
+
+if TYPE_CHECKING:
+    from nibabel.nifti1 import Nifti1Header
+    from nibabel.spatialimages import SpatialImage
 
 _AXES = 3
 _PIECE_BYTES = 1 << 20
@@ -44,8 +45,8 @@ class Volume:
         The file.
     grid : Grid
         Shape and place of its voxels.
-    header : Nifti1Header
-        NIfTI-1 or NIfTI-2 header of the stored voxels.
+    header : callable
+        Returns the NIfTI-1 or NIfTI-2 header of the stored voxels, as nibabel's object.
     dtype : numpy.dtype
         Type of the stored voxels, with their byte order.
     slope, intercept : float
@@ -58,7 +59,7 @@ class Volume:
 
     path: Path
     grid: Grid
-    header: Nifti1Header
+    header: Callable[[], Nifti1Header]
     dtype: np.dtype[np.generic]
     slope: float
     intercept: float
@@ -131,22 +132,46 @@ def open_volume(path: str | os.PathLike[str]) -> Volume:
         return _opener("itk_volume", path)(path)
     if path.suffix.lower() == ".dcm" and path.is_file():
         return _opener("dicom_seg", path)(path)
+    return _plain_volume(path) or _nibabel_volume(path)
+
+
+def _plain_volume(path: Path) -> Volume | None:
+    """A plain NIfTI file; None where nibabel has to be asked."""
+    header = plain_header(path)
+    if header is None:
+        return None
+    i, j, k = header.shape
+    grid = _placed(path, (i, j, k), header.affine)
+    return Volume(
+        path=path,
+        grid=grid,
+        header=lambda: _nifti_header(path),
+        dtype=header.dtype,
+        slope=header.slope,
+        intercept=header.intercept,
+        stored=lambda: _streamed(
+            path, offset=header.voxel_offset, dtype=header.dtype, voxels=grid.voxels
+        ),
+    )
+
+
+def _nibabel_volume(path: Path) -> Volume:
     image = _load(path)
     grid = _grid(image, path)
     proxy: Any = image.dataobj
-    if _in_one_file(image):
-        header: Any = image.header
-        dtype, offset = proxy.dtype, int(proxy.offset)
-        return Volume(
-            path=path,
-            grid=grid,
-            header=header,
-            dtype=dtype,
-            slope=float(proxy.slope),
-            intercept=float(proxy.inter),
-            stored=lambda: _streamed(path, offset=offset, dtype=dtype, voxels=grid.voxels),
-        )
-    return volume_in_memory(path, np.asanyarray(proxy), grid)
+    if not _in_one_file(image):
+        return volume_in_memory(path, np.asanyarray(proxy), grid)
+    header: Any = image.header
+    dtype, offset = proxy.dtype, int(proxy.offset)
+    return Volume(
+        path=path,
+        grid=grid,
+        header=lambda: header,
+        dtype=dtype,
+        slope=float(proxy.slope),
+        intercept=float(proxy.inter),
+        stored=lambda: _streamed(path, offset=offset, dtype=dtype, voxels=grid.voxels),
+    )
 
 
 def _opener(module: str, path: Path) -> Callable[[Path], Volume]:
@@ -184,12 +209,14 @@ def volume_in_memory(
     -------
     Volume
     """
+    import nibabel  # noqa: PLC0415 - slow to load
+
     native = voxels.astype(voxels.dtype.newbyteorder("="), copy=False)
     header = nibabel.Nifti1Image(native.reshape(grid.shape, order="F"), grid.affine).header
     return Volume(
         path=path,
         grid=grid,
-        header=header,
+        header=lambda: header,
         dtype=header.get_data_dtype(),
         slope=1.0,
         intercept=0.0,
@@ -229,6 +256,10 @@ def unusable(path: str | os.PathLike[str], why: str) -> DatasetError:
 
 
 def _load(path: Path) -> SpatialImage:
+    import nibabel  # noqa: PLC0415 - slow to load
+    from nibabel.filebasedimages import ImageFileError  # noqa: PLC0415
+    from nibabel.spatialimages import HeaderDataError, SpatialImage  # noqa: PLC0415
+
     try:
         image = nibabel.load(path)
     except FileNotFoundError as error:
@@ -240,8 +271,17 @@ def _load(path: Path) -> SpatialImage:
     return image
 
 
+def _nifti_header(path: Path) -> Nifti1Header:
+    header: Any = _load(path).header
+    nifti: Nifti1Header = header
+    return nifti
+
+
 def _in_one_file(image: SpatialImage) -> bool:
     """Whether header and voxels lie in one NIfTI file."""
+    import nibabel  # noqa: PLC0415 - slow to load
+    from nibabel.arrayproxy import is_proxy  # noqa: PLC0415
+
     return type(image) in (nibabel.Nifti1Image, nibabel.Nifti2Image) and is_proxy(image.dataobj)
 
 
@@ -255,8 +295,12 @@ def _grid(image: SpatialImage, path: Path) -> Grid:
     unit = _UNITS.get(_length_unit(image.header))
     if unit:
         raise unusable(path, f"its header gives lengths in {unit}. Rewrite it in mm.")
+    return _placed(path, (i, j, k), image.affine)
+
+
+def _placed(path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]) -> Grid:
     try:
-        return Grid((i, j, k), image.affine)
+        return Grid(shape, affine)
     except ValueError as error:
         raise unusable(path, f"{error}.") from error
 

@@ -14,12 +14,14 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from isal import isal_zlib
-from nibabel.nifti1 import Nifti1Header
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from nibabel.nifti1 import Nifti1Header
 
 _GZIP = 31
 _LEVEL = 1
@@ -68,6 +70,8 @@ def nifti_header(
     ValueError
         NIfTI-1 has no such type, or no room for such a shape.
     """
+    from nibabel.nifti1 import Nifti1Header  # noqa: PLC0415 - slow to load; readers need none of it
+
     header = Nifti1Header(endianness="<")
     header.set_data_dtype(dtype)
     header.set_data_shape(shape)
