@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -166,9 +165,7 @@ def test_no_case_of_another_name() -> None:
 
 def test_what_is_there_is_not_made_again(phantom: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in phantom.rglob("*.nii.gz")}
-    begin = time.perf_counter()
     assert ensure_phantom(phantom.parent) == phantom
-    assert time.perf_counter() - begin < 1
     assert {path: path.stat().st_mtime_ns for path in phantom.rglob("*.nii.gz")} == before
 
 

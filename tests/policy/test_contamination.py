@@ -268,6 +268,29 @@ def test_a_patient_is_tainted_by_a_scan_that_is_not_on_the_track() -> None:
     assert found.paths[0].cases == 1
 
 
+@pytest.mark.parametrize("on_the_track", [True, False])
+def test_where_a_scan_may_have_taken_part_every_scan_of_its_patient_may(
+    on_the_track: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    cases = [TargetCase("case_00000", "anna"), TargetCase("case_00002", "bert")]
+    other = TargetCase("case_00001", "anna")
+    found = judge(
+        Training.model_validate(
+            {"sources": [{"dataset": "target", "cases": ["case_00001"], "extent": "some"}]}
+        ),
+        name="m",
+        dataset="target",
+        cases=[*cases, other] if on_the_track else cases,
+        also=[other],
+        graph=LineageGraph.build([TARGET_NODE]),
+        models={},
+    )
+    assert found.eligibility["case_00000"] == "unknown"
+    assert found.eligibility["case_00002"] == "clean"
+    assert "same patient" in found.evidence[-1]
+    assert not found.ranked
+
+
 def model(model_id: str, sources: list[dict[str, Any]] | None, **training: object) -> KnownModel:
     declared = None if sources is None else {"sources": sources, **training}
     return KnownModel.model_validate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ def test_an_edge_without_evidence_is_refused() -> None:
         Relation.model_validate({"relation": "contains", "dataset": "b", "confidence": "high"})
 
 
-def test_a_verdict_on_100000_cases_and_200_datasets_takes_less_than_a_second() -> None:
+def test_a_verdict_on_100000_cases_through_200_datasets_is_right_for_each() -> None:
     nodes = [
         node(
             f"set{number:03}",
@@ -86,11 +85,24 @@ def test_a_verdict_on_100000_cases_and_200_datasets_takes_less_than_a_second() -
     ]
     target = node("target", *copies, splits={"all": ["case_000000..case_099999"]})
     graph = LineageGraph.build([*nodes, target])
+    trained = range(0, 199, 7)
     training = Training.model_validate(
-        {"sources": [{"dataset": f"Set set{number:03}"} for number in range(0, 199, 7)]}
+        {"sources": [{"dataset": f"Set set{number:03}"} for number in trained]}
     )
     cases = [TargetCase(f"case_{n:06}", f"patient_{n // 3}") for n in range(100_000)]
-    started = time.process_time()
+
     found = judge(training, name="m", dataset="target", cases=cases, graph=graph, models={})
-    assert time.process_time() - started < 1.0
+
+    inside = {inner for outer in trained for inner in range(outer, -1, -9)}
+
+    def expected(case: int) -> str:
+        first = case - case % 3  # a patient's cases share what was found of any of them
+        sets = {other // 500 for other in range(first, first + 3)}
+        if sets & inside:
+            return "contaminated"
+        return (
+            "unknown" if min(sets) < 199 else "clean"
+        )  # partly in a set that was used, or in none
+
     assert found.verdict == "partial"
+    assert found.eligibility == {f"case_{n:06}": expected(n) for n in range(100_000)}

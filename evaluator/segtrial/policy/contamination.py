@@ -6,9 +6,9 @@ The rules (DESIGN 8):
 - a case whose image, or another scan of whose patient, surely took part with labels (own or
   another model's, or to choose a checkpoint) is *contaminated*;
 - a case whose image surely took part without labels is *images_only*;
-- where it is possible but not published whether it took part, or the link has low confidence, the
-  case is *unknown*, unless its images surely took part and only images may have; so is every case
-  of a submission without a declaration;
+- where it is possible but not published whether it, or another scan of its patient, took part, or
+  the link has low confidence, the case is *unknown*, unless its images surely took part and only
+  images may have; so is every case of a submission without a declaration;
 - every other case is *clean*, as far as the declaration is true.
 
 A track is *clean* only when every case is, and *contaminated* when every case is. It is *partial*
@@ -117,7 +117,8 @@ def judge(
     models : mapping of str to KnownModel
         Known models by id, for inherited weights and teachers.
     also : sequence of TargetCase
-        Further cases of the dataset: one that took part taints its patient's cases on the track.
+        Further cases of the dataset: one that took part, or may have, taints its patient's cases
+        on the track.
 
     Returns
     -------

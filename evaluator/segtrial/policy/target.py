@@ -70,31 +70,32 @@ class Target:
     def paths(self, exposure: Exposure) -> list[tuple[EvidencePath, set[str]]]:
         """Cases that an exposure reaches, by what they become, with the path to each group."""
         sure, possible = self._reached(exposure.part)
-        siblings = (self._siblings(sure) if exposure.sure else set()) & self.scored
-        sure, possible = sure & self.scored, possible & self.scored
+        if not exposure.sure:
+            sure, possible = set(), sure | possible
+        siblings = self._siblings(sure)
+        possible_siblings = self._siblings(possible) - sure - siblings
         least = 0
         if not exposure.sure:
-            possible |= sure
-            outside = self._size(exposure) - len(possible)
+            outside = self._size(exposure) - len(possible & self.scored)
             least = max(exposure.least - max(outside, 0), 0)
-            sure = set()
         same_patient = Step("another scan of the same patient is scored here", (), "high")
         full: Eligibility = "contaminated" if exposure.kind == "labels" else "images_only"
         groups: list[tuple[Eligibility, set[str], tuple[Step, ...], int]] = [
             (full, sure, (), 0),
             (full, siblings, (same_patient,), 0),
             ("unknown", possible - siblings, (), least),
+            ("unknown", possible_siblings, (same_patient,), 0),
         ]
         return [
             (
                 EvidencePath(
-                    becomes, len(cases), (*exposure.path, *extra), exposure.confidence,
+                    becomes, len(scored), (*exposure.path, *extra), exposure.confidence,
                     exposure.kind, some,
                 ),
-                cases,
+                scored,
             )
             for becomes, cases, extra, some in groups
-            if cases
+            if (scored := cases & self.scored)
         ]  # fmt: skip
 
     def _reached(self, part: Subset) -> tuple[set[str], set[str]]:
