@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,13 +118,26 @@ class Target:
 
     def _siblings(self, cases: set[str]) -> set[str]:
         """Other scans of the patients of ``cases``."""
-        patients = {self.patient_of[case] for case in cases & self.patient_of.keys()}
-        scans_of = self._scans_of
-        return {scan for patient in patients for scan in scans_of[patient]} - cases
+        following = self._following_scan
+        found: set[str] = set()
+        for case in following.keys() & cases:
+            scan = following[case]
+            while scan not in cases:  # from that one on it is done there
+                found.add(scan)
+                scan = following[scan]
+        return found
 
     @cached_property
-    def _scans_of(self) -> dict[str, list[str]]:
-        scans: dict[str, list[str]] = defaultdict(list)
+    def _following_scan(self) -> dict[str, str]:
+        """The scans of each patient who has several, as a ring.
+
+        Strings alone: a list for every patient takes the garbage collector longer than all else.
+        """
+        first: dict[str, str] = {}
+        following: dict[str, str] = {}
         for case, patient in self.patient_of.items():
-            scans[patient].append(case)
-        return scans
+            other = first.setdefault(patient, case)
+            if other != case:
+                following[case] = following.get(other, other)
+                following[other] = case
+        return following
