@@ -13,7 +13,7 @@ import nibabel
 import numpy as np
 import pytest
 import SimpleITK as sitk  # noqa: N813 - the name all its users know
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segtrial.scans import read_grid, read_label_map
@@ -31,8 +31,10 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "scl_slope": st.sampled_from([0, 1, 2.5, -1, np.nan, np.inf]),
     "scl_inter": st.sampled_from([0, -1024, 0.1, np.nan, np.inf]),
     "vox_offset": st.sampled_from([0, 348, 351, 352, 353, 368, 544, 560]),
+    "intent_code": st.sampled_from([0, 1, 1005, 2999, 3000, 3006, 3099, 3100]),
     "dim": st.sampled_from(
         [[n, 6, 5, 4, more, 1, 1, 1] for n in (-1, 2, 3, 4, 5, 8) for more in (0, 1, 2)]
+        + [[n, 27307, 1, 6, 1, 1, 1, 1] for n in (3, 4)]
     ),
     "pixdim": st.tuples(
         st.sampled_from([1, -1, 0, 2]), *[st.sampled_from([1, 0.78, 0, -2, np.nan, np.inf])] * 3
@@ -66,6 +68,7 @@ def assert_as_nibabel(path: Path) -> None:
     assert int(image.header["xyzt_units"]) & 7 in {0, 2}, "not in mm"
 
 
+@settings(deadline=None)  # the first file loads nibabel
 @given(files)
 def test_an_answer_is_that_of_nibabel(made: NiftiBytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -74,6 +77,7 @@ def test_an_answer_is_that_of_nibabel(made: NiftiBytes) -> None:
         assert_as_nibabel(path)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 543), st.integers(0, 255)), max_size=3),
     st.sampled_from([1, 2]),
@@ -122,6 +126,10 @@ NOT_PLAIN: dict[str, dict[str, Any]] = {
     "an unknown space": {"fields": {"qform_code": 9}},
     "a series": {"values": np.zeros((6, 5, 4, 2), np.uint8)},
     "complex voxels": {"values": np.zeros((6, 5, 4), np.complex64)},
+    "a surface of FreeSurfer": {"fields": {"dim": [3, 27307, 1, 6, 1, 1, 1, 1]}},
+    "the same in four axes": {"fields": {"dim": [4, 27307, 1, 6, 1, 1, 1, 1]}},
+    "CIFTI-2": {"fields": {"intent_code": 3000}, "version": 2},
+    "an intent of CIFTI-2": {"fields": {"intent_code": 3099}},
     "half a scaling": {"fields": {"scl_inter": np.nan}},
 }
 

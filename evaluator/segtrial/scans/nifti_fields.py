@@ -17,6 +17,7 @@ import numpy as np
 _PLACES_1: dict[str, tuple[int, Any]] = {
     "sizeof_hdr": (0, "i4"),
     "dim": (40, ("i2", 8)),
+    "intent_code": (68, "i2"),
     "datatype": (70, "i2"),
     "bitpix": (72, "i2"),
     "pixdim": (76, ("f4", 8)),
@@ -43,7 +44,11 @@ _PLACES_2: dict[str, tuple[int, Any]] = {
     "sform_code": (348, "i4"),
     "srow": (400, ("f8", (3, 4))),
     "xyzt_units": (500, "i4"),
+    "intent_code": (504, "i4"),
 }
+
+
+_UNIT_OF_LENGTH = 7  # bits of xyzt_units; the others are the unit of time
 
 
 class BadHeaderError(ValueError):
@@ -101,6 +106,11 @@ class NiftiFields:
     def first_voxel_offset(self) -> int:
         """Where the voxels begin in a file without extensions, in bytes."""
         return self.length + 4
+
+
+def length_unit(xyzt_units: int) -> int:
+    """Code of the unit of lengths in a header: 0 is unsaid, 1 metres, 2 mm, 3 micrometres."""
+    return int(xyzt_units) & _UNIT_OF_LENGTH
 
 
 def read_fields(read: Callable[[int], bytes]) -> NiftiFields:

@@ -15,12 +15,13 @@ import numpy as np
 
 from segtrial.scans.header import Header, header_of
 from segtrial.scans.inflate import DamagedStreamError, GzipReader, PlainReader, Reader
-from segtrial.scans.nifti_fields import BadHeaderError, NiftiFields, read_fields
+from segtrial.scans.nifti_fields import BadHeaderError, NiftiFields, length_unit, read_fields
 
 _PLACES = range(5)  # codes of the standard: 0 is none, 4 is MNI space
-_UNIT_OF_LENGTH = 7  # the bits of xyzt_units; the others are the unit of time
 _MM_OR_UNSAID = (0, 2)
 _NUMBERS = "iuf"
+_CIFTI = range(3000, 3100)  # intents of matrices that are no volumes; nibabel has a reader for them
+_SURFACE = (27307, 1, 6)  # what FreeSurfer writes for its 163842 vertices, which NIfTI-1 cannot say
 _AXES = 3
 
 
@@ -60,12 +61,14 @@ def _is_plain(fields: NiftiFields, header: Header) -> bool:
         fields.exact_magic
         and values["dim"][0] >= _AXES
         and len(header.shape) == _AXES
+        and header.shape != _SURFACE
+        and values["intent_code"] not in _CIFTI
         and header.dtype.kind in _NUMBERS
         and values["bitpix"] == header.dtype.itemsize * 8
         and header.voxel_offset == fields.first_voxel_offset
         and values["sform_code"] in _PLACES[1:]
         and values["qform_code"] in _PLACES
-        and int(values["xyzt_units"]) & _UNIT_OF_LENGTH in _MM_OR_UNSAID
+        and length_unit(values["xyzt_units"]) in _MM_OR_UNSAID
         and abs(handedness) == 1
         and all(0 < step < math.inf for step in steps)
         and (np.isfinite(scaling).all() or np.isnan(scaling).all())
