@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from segtrial.scans import (
     read_pair,
     read_scan,
     same_grid,
+    scan_digest,
+    stage_scan,
     write_volume,
 )
 
@@ -58,6 +61,96 @@ def test_other_formats_are_read_through_nibabel(tmp_path: Path, suffix: str) -> 
         nibabel.save(nibabel.Nifti1Pair(label_values(), AFFINE), path)
     assert np.array_equal(read_label_map(path).labels, label_values())
     assert same_grid(Grid(SHAPE, AFFINE), read_grid(path))
+
+
+@pytest.mark.parametrize("endianness", ["<", ">"])
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("fields", [{}, {"scl_slope": 0.5, "scl_inter": -3}])
+def test_bzip2_is_one_more_compression(
+    nifti: Written, fields: dict[str, Any], version: int, endianness: str
+) -> None:
+    parts = {"values": CT, "fields": fields, "version": version, "endianness": endianness}
+    known = nifti("scan.nii.gz", **parts)
+    other = known.with_name("scan.nii.bz2")
+    other.write_bytes(bz2.compress(NiftiBytes(**parts).plain()))
+    scan = read_scan(other)
+    assert np.array_equal(scan.voxels, read_scan(known).voxels)
+    assert np.allclose(scan.voxels, np.asarray(load(other).dataobj))
+    assert scan.voxels.dtype == (np.float32 if fields else np.int16)
+    assert scan_digest(other) == scan_digest(known)
+
+
+@pytest.mark.parametrize("fields", [{}, {"scl_slope": 0.5}])
+def test_labels_in_bzip2_are_those_of_the_file(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = tmp_path / "reference.nii.bz2"
+    values = label_values("i2") * (2 if fields else 1)
+    path.write_bytes(bz2.compress(NiftiBytes(values=values, fields=fields).plain()))
+    assert np.array_equal(read_label_map(path).labels, label_values())
+
+
+def test_other_compressions_that_are_damaged_are_named(tmp_path: Path) -> None:
+    cut, unknown = tmp_path / "cut.nii.bz2", tmp_path / "unknown.nii.zst"
+    noise = np.random.default_rng(0).integers(0, 99, (99, 99, 99)).astype(np.uint8)
+    cut.write_bytes(bz2.compress(NiftiBytes(values=noise).plain())[:-90])
+    unknown.write_bytes(b"what")
+    assert read_grid(cut).shape == (99, 99, 99)
+    with pytest.raises(DatasetError, match="its voxels cannot be read"):
+        read_label_map(cut)
+    with pytest.raises(DatasetError, match="no image that can be read"):
+        read_label_map(unknown)
+
+
+@pytest.mark.parametrize("name", ["scan.NII", "SCAN.NII.GZ", "scan.nii.GZ", "scan.NII.gz"])
+def test_large_letters_in_a_suffix_change_nothing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    made = NiftiBytes(values=CT)
+    path.write_bytes(made.packed() if path.suffix.lower() == ".gz" else made.plain())
+    assert np.array_equal(read_scan(path).voxels, CT)
+
+
+def test_a_file_that_is_not_the_named_one_is_never_read(tmp_path: Path) -> None:
+    """From a suffix in large and small letters, nibabel goes on to the one in small letters."""
+    named, other = tmp_path / "scan.Nii", tmp_path / "scan.nii"
+    named.write_bytes(NiftiBytes(values=CT).plain())
+    with pytest.raises(DatasetError, match="no image that can be read"):
+        read_scan(named)
+    other.write_bytes(NiftiBytes(values=CT + 1).plain())
+    with pytest.raises(DatasetError, match="Write its suffix in small letters"):
+        read_scan(named)
+
+
+def test_a_matrix_of_cifti_is_no_reference(nifti: Written) -> None:
+    path = nifti("reference.nii", version=2, fields={"intent_code": 3000})
+    with pytest.raises(DatasetError, match="no image that can be read"):
+        read_label_map(path)
+
+
+def test_a_pair_of_files_that_is_not_whole_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reference.img"
+    nibabel.save(nibabel.Nifti1Pair(label_values(), AFFINE), path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(DatasetError, match="its voxels cannot be read"):
+        read_label_map(path)
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i8", ">i8", ">f4"])
+def test_a_pair_of_files_may_hold_any_type(tmp_path: Path, dtype: str) -> None:
+    path, values = tmp_path / "reference.hdr", label_values(dtype)
+    nibabel.save(nibabel.Nifti1Pair(values, AFFINE, dtype=values.dtype), path)
+    assert np.array_equal(read_label_map(path).labels, label_values())
+    stage_scan(path, tmp_path / "staged.nii.gz")
+    assert np.array_equal(read_scan(tmp_path / "staged.nii.gz").voxels, label_values())
+
+
+def test_a_pair_of_files_longer_than_nifti_1_can_say_is_read_but_not_staged(
+    tmp_path: Path,
+) -> None:
+    path, values = tmp_path / "reference.img", np.ones((40_000, 2, 1), np.uint8)
+    nibabel.save(nibabel.Nifti2Pair(values, AFFINE), path)
+    assert np.array_equal(read_label_map(path).labels, values)
+    with pytest.raises(DatasetError, match="cannot be written as NIfTI"):
+        stage_scan(path, tmp_path / "staged.nii.gz")
+    assert not (tmp_path / "staged.nii.gz").exists()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +196,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "in micrometres": ({"fields": {"xyzt_units": 3}}, "lengths in micrometres"),
     "flat": ({"affine": np.diag([1.0, 1.0, 0.0, 1.0])}, "plane or a line"),
     "nowhere": ({"affine": AFFINE * np.nan}, "finite affine"),
-    "cut off": ({"drop_bytes": 30}, "too early"),
+    "cut off": ({"drop_bytes": 30}, "it ends too early, after 90 of its 120 voxels"),
+    "cut off within a voxel": (
+        {"values": label_values("i2"), "drop_bytes": 31},
+        "it ends too early, after 104 of its 120 voxels",
+    ),
 }
 
 

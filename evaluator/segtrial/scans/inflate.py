@@ -9,7 +9,6 @@ as many bytes as asked for, whatever the file would expand to.
 
 from __future__ import annotations
 
-import io
 from typing import BinaryIO
 
 from isal import isal_zlib
@@ -133,13 +132,6 @@ class PlainReader:
 
 
 Reader = GzipReader | PlainReader
-
-
-def reader_for(file: BinaryIO) -> Reader:
-    """Reader for a file, compressed or not, by its first two bytes."""
-    magic = file.read(len(GZIP_MAGIC))
-    file.seek(-len(magic), io.SEEK_CUR)
-    return GzipReader(file) if magic == GZIP_MAGIC else PlainReader(file)
 
 
 def skip(reader: Reader, count: int) -> None:

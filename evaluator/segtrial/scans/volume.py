@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from segtrial.errors import DatasetError
 from segtrial.scans.grid import Grid
-from segtrial.scans.inflate import DamagedStreamError, reader_for, skip
+from segtrial.scans.inflate import DamagedStreamError, GzipReader, PlainReader, Reader, skip
+from segtrial.scans.nifti_fields import length_unit
 from segtrial.scans.plain_nifti import plain_header
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 _AXES = 3
 _PIECE_BYTES = 1 << 20
-_UNIT_OF_LENGTH = 7  # the bits of xyzt_units; the others are the unit of time
 _ITK = {".mha", ".mhd", ".nhdr", ".nrrd"}
+_STREAMED = (".nii", ".nii.gz")  # nibabel reads NIfTI in other compressions, too
 _UNITS = {1: "metres", 3: "micrometres"}
 
 
@@ -160,9 +161,15 @@ def _nibabel_volume(path: Path) -> Volume:
     grid = _grid(image, path)
     proxy: Any = image.dataobj
     if not _in_one_file(image):
-        return volume_in_memory(path, np.asanyarray(proxy), grid)
+        return volume_in_memory(path, _read_by_nibabel(path, lambda: np.asanyarray(proxy)), grid)
     header: Any = image.header
     dtype, offset = proxy.dtype, int(proxy.offset)
+
+    def stored() -> Iterator[NDArray[np.generic]]:
+        if path.name.lower().endswith(_STREAMED):
+            return _streamed(path, offset=offset, dtype=dtype, voxels=grid.voxels)
+        return iter((_read_by_nibabel(path, proxy.get_unscaled).ravel(order="F"),))
+
     return Volume(
         path=path,
         grid=grid,
@@ -170,7 +177,7 @@ def _nibabel_volume(path: Path) -> Volume:
         dtype=dtype,
         slope=float(proxy.slope),
         intercept=float(proxy.inter),
-        stored=lambda: _streamed(path, offset=offset, dtype=dtype, voxels=grid.voxels),
+        stored=stored,
     )
 
 
@@ -209,15 +216,23 @@ def volume_in_memory(
     -------
     Volume
     """
-    import nibabel  # noqa: PLC0415 - slow to load
-
     native = voxels.astype(voxels.dtype.newbyteorder("="), copy=False)
-    header = nibabel.Nifti1Image(native.reshape(grid.shape, order="F"), grid.affine).header
+
+    def header() -> Nifti1Header:
+        import nibabel  # noqa: PLC0415 - slow to load
+        from nibabel.spatialimages import HeaderDataError  # noqa: PLC0415
+
+        values: Any = native.reshape(grid.shape, order="F")
+        try:
+            return nibabel.Nifti1Image(values, grid.affine, dtype=native.dtype).header
+        except HeaderDataError as error:
+            raise unusable(path, f"it cannot be written as NIfTI ({error}).") from error
+
     return Volume(
         path=path,
         grid=grid,
-        header=lambda: header,
-        dtype=header.get_data_dtype(),
+        header=header,
+        dtype=native.dtype,
         slope=1.0,
         intercept=0.0,
         stored=lambda: iter((native.ravel(order="F"),)),
@@ -233,12 +248,17 @@ def _streamed(
     left = voxels
     try:
         with path.open("rb") as file:
-            reader = reader_for(file)
+            gzip = path.name.lower().endswith(".gz")  # as nibabel decides it
+            reader: Reader = GzipReader(file) if gzip else PlainReader(file)
             skip(reader, offset)
             while left:
                 piece = buffer[:left]
-                if reader.readinto(piece.view(np.uint8).data) < piece.nbytes:
-                    raise unusable(path, f"it ends {left} voxels too early.")
+                filled = reader.readinto(piece.view(np.uint8).data)
+                if filled < piece.nbytes:
+                    there = voxels - left + filled // dtype.itemsize
+                    raise unusable(
+                        path, f"it ends too early, after {there} of its {voxels} voxels."
+                    )
                 yield piece
                 left -= piece.size
             reader.read(1)  # reaching the end is what checks the checksum
@@ -257,18 +277,30 @@ def unusable(path: str | os.PathLike[str], why: str) -> DatasetError:
 
 def _load(path: Path) -> SpatialImage:
     import nibabel  # noqa: PLC0415 - slow to load
-    from nibabel.filebasedimages import ImageFileError  # noqa: PLC0415
-    from nibabel.spatialimages import HeaderDataError, SpatialImage  # noqa: PLC0415
+    from nibabel.spatialimages import SpatialImage  # noqa: PLC0415
 
+    if not path.exists():
+        raise unusable(path, "it does not exist. Check the path.")
     try:
         image = nibabel.load(path)
-    except FileNotFoundError as error:
-        raise unusable(path, "it does not exist. Check the path.") from error
-    except (ImageFileError, HeaderDataError, OSError, ValueError, EOFError) as error:
+    except Exception as error:  # each format and each decompressor has errors of its own
         raise unusable(path, f"it is no image that can be read ({error}).") from error
     if not isinstance(image, SpatialImage):
         raise unusable(path, "it holds no volume of voxels.")
+    opened = {holder.filename for holder in image.file_map.values()}
+    if str(path) not in opened:  # beside scan.Nii nibabel finds scan.nii
+        raise unusable(
+            path, "nibabel cannot open a name so spelt. Write its suffix in small letters."
+        )
     return image
+
+
+def _read_by_nibabel(path: Path, read: Callable[[], NDArray[np.generic]]) -> NDArray[np.generic]:
+    """Voxels that nibabel reads."""
+    try:
+        return read()
+    except Exception as error:  # each decompressor has errors of its own
+        raise unusable(path, f"its voxels cannot be read ({error}).") from error
 
 
 def _nifti_header(path: Path) -> Nifti1Header:
@@ -307,4 +339,4 @@ def _placed(path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 
 def _length_unit(header: Any) -> int:  # noqa: ANN401 - nibabel's header classes share no type
     """NIfTI's code for the unit of lengths; formats that have no such field are in mm."""
-    return int(header["xyzt_units"]) & _UNIT_OF_LENGTH if "xyzt_units" in header else 0
+    return length_unit(header["xyzt_units"]) if "xyzt_units" in header else 0
