@@ -20,15 +20,17 @@ from segtrial.scans import (
     PredictionError,
     read_grid,
     read_label_map,
+    read_label_maps,
     read_pair,
     read_scan,
     same_grid,
     scan_digest,
     stage_scan,
+    to_canonical,
     write_volume,
 )
 
-from .conftest import AFFINE, SHAPE, NiftiBytes, Written, label_values, load
+from .conftest import AFFINE, SHAPE, NiftiBytes, Written, label_values, load, rotation
 
 CT = (np.arange(120).reshape(SHAPE) * 17 - 1000).astype(np.int16)
 
@@ -286,6 +288,22 @@ def test_a_pair_is_both_on_the_scans_grid(nifti: Written, grid: Grid) -> None:
     )
     assert pair.reference.grid is pair.prediction.grid is grid
     assert np.array_equal(pair.reference.labels, pair.prediction.labels)
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("off", [-1e-4, 1e-4])
+def test_files_halfway_between_two_axes_are_compared_as_stored(
+    nifti: Written, axis: int, off: float
+) -> None:
+    turns = np.radians(np.array([45 + off, 45 - off])[:, None] * np.eye(3)[axis])
+    files = [
+        nifti(f"{i}.nii.gz", affine=nibabel.affines.from_matvec(rotation(*turn) * 1.5, [9, 8, 7]))
+        for i, turn in enumerate(turns)
+    ]
+    pair = read_label_maps(*files)
+    assert np.array_equal(pair.reference.labels, pair.prediction.labels)
+    assert pair.prediction.grid is pair.reference.grid
+    assert np.array_equal(pair.reference.labels, to_canonical(read_label_map(files[0])).labels)
 
 
 def test_in_a_pair_the_references_fault_comes_first(nifti: Written, tmp_path: Path) -> None:

@@ -99,7 +99,23 @@ def read_label_maps(
         grid = opened[opened[0].sparse].grid
         found = [to_canonical(read_label_map(volume.path, grid=grid)) for volume in opened]
         return LabelMapPair(*found)
-    expected, got = (canonical_grid(volume.grid) for volume in opened)
+    stored, other_stored = (volume.grid for volume in opened)
+    stored_alike = same_grid(stored, other_stored)
+    if not stored_alike:
+        _demand_same_place(stored, other_stored, prediction)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        other = pool.submit(read_label_map, prediction)
+        ours = to_canonical(read_label_map(reference))
+        theirs = other.result()
+    if stored_alike:
+        # Halfway between two world axes, rounding says which is closer: one file says it for both.
+        theirs = LabelMap(theirs.labels, stored)
+    return LabelMapPair(ours, LabelMap(to_canonical(theirs).labels, ours.grid))
+
+
+def _demand_same_place(reference: Grid, other: Grid, prediction: str | os.PathLike[str]) -> None:
+    """Raise where two grids differ by more than the order and direction of their axes."""
+    expected, got = canonical_grid(reference), canonical_grid(other)
     if expected.shape != got.shape:
         raise unusable(
             prediction,
@@ -113,7 +129,3 @@ def read_label_maps(
             f"{corner_shift_mm(expected, got):.4g} mm off. Save it with the affine of the "
             "reference, or bring it to that grid by nearest neighbour.",
         )
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        other = pool.submit(read_label_map, prediction)
-        ours = to_canonical(read_label_map(reference))
-        return LabelMapPair(ours, LabelMap(to_canonical(other.result()).labels, ours.grid))
