@@ -191,8 +191,20 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "not a number": ({"values": label_values("f4") * np.nan}, "no whole numbers"),
     "infinite": ({"values": np.full(SHAPE, np.inf, "f4")}, "no whole numbers|labels from"),
     "negative": ({"values": label_values("i2") - 1}, "labels from -1 to 4"),
-    "too large": ({"values": label_values("u4") * 2**30}, "0 to 2147483647"),
+    "too large": (
+        {"values": label_values("i8") * 2**30},
+        "labels from 0 to 5368709120; 0 to 2147483647 are",
+    ),
+    "too large by one": (
+        {"values": np.full(SHAPE, 2.0**31)},
+        "labels from 2147483648 to 2147483648; 0 to 2147483647 are",
+    ),
+    "too large to be read": ({"values": np.full(SHAPE, 1e300)}, r"labels from 1e\+300 to"),
     "complex": ({"values": label_values("c8")}, "holds complex64 voxels"),
+    "complex and scaled": (
+        {"values": label_values("c8"), "fields": {"scl_slope": 2}},
+        "holds complex64 voxels",
+    ),
     "two volumes": ({"values": np.zeros((6, 5, 4, 2), "u1")}, "one volume of three axes"),
     "in metres": ({"fields": {"xyzt_units": 1}}, "lengths in metres"),
     "in micrometres": ({"fields": {"xyzt_units": 3}}, "lengths in micrometres"),

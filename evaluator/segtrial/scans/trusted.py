@@ -20,6 +20,7 @@ from segtrial.scans.label_map import LabelMap, Labels, label_dtype, placed
 from segtrial.scans.volume import Volume, open_volume, unusable
 
 _LARGEST_LABEL = np.iinfo(np.int32).max
+_READABLE = 1e20  # every 64-bit integer is
 _ROUNDING = 1e-3  # tools that store labels scaled to 8 or 16 bits leave them this close to whole
 
 
@@ -161,10 +162,10 @@ def _demand_upright(volume: Volume) -> None:
 def _as_labels(stored: NDArray[np.generic], volume: Volume) -> Labels:
     """Voxels as labels, in the narrowest type that holds these."""
     values: NDArray[Any] = stored
-    if volume.scaled:
-        values = stored.astype(np.float64) * volume.slope + volume.intercept
     if values.dtype.kind not in "iuf":
         raise unusable(volume.path, f"it holds {values.dtype} voxels. A reference holds integers.")
+    if volume.scaled:
+        values = stored.astype(np.float64) * volume.slope + volume.intercept
     if values.dtype.kind == "f":
         whole = np.rint(values)
         with np.errstate(invalid="ignore"):  # NaN and infinity are not close to anything
@@ -176,9 +177,15 @@ def _as_labels(stored: NDArray[np.generic], volume: Volume) -> Labels:
     if low < 0 or high > _LARGEST_LABEL:
         raise unusable(
             volume.path,
-            f"it holds labels from {low:g} to {high:g}; 0 to {_LARGEST_LABEL} are taken.",
+            f"it holds labels from {_in_full(low)} to {_in_full(high)}; 0 to {_LARGEST_LABEL} "
+            "are taken.",
         )
     return values.astype(label_dtype(int(high)), copy=False)
+
+
+def _in_full(whole: np.number[Any]) -> str:
+    """A whole number to its last digit, unless there are too many to read."""
+    return str(int(whole)) if abs(float(whole)) < _READABLE else f"{whole:g}"
 
 
 def _another_grid(expected: Grid, got: Grid) -> str:
