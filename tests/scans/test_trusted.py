@@ -155,6 +155,23 @@ def test_a_pair_of_files_longer_than_nifti_1_can_say_is_read_but_not_staged(
     assert not (tmp_path / "staged.nii.gz").exists()
 
 
+@pytest.mark.parametrize("name", ["tiny.mnc", "scaled+tlrc.BRIK", "scaled+tlrc.HEAD"])
+def test_an_example_that_comes_with_nibabel_is_read(name: str, tmp_path: Path) -> None:
+    path = Path(nibabel.__file__).parent / "tests" / "data" / name
+    image, scan = load(path), read_scan(path)
+    assert np.array_equal(scan.voxels.ravel(), np.asarray(image.dataobj).ravel())
+    assert np.array_equal(scan.grid.affine, image.affine)
+    stage_scan(path, tmp_path / "staged.nii.gz")
+    assert np.array_equal(read_scan(tmp_path / "staged.nii.gz").voxels, scan.voxels)
+
+
+def test_a_series_in_another_format_is_named_with_its_shape(tmp_path: Path) -> None:
+    path = tmp_path / "scan.mgz"
+    nibabel.save(nibabel.MGHImage(np.zeros((*SHAPE, 2), np.uint8), AFFINE), path)
+    with pytest.raises(DatasetError, match=r"it has shape \(6, 5, 4, 2\); one volume"):
+        read_scan(path)
+
+
 @pytest.mark.parametrize(
     ("values", "fields"),
     [

@@ -46,8 +46,6 @@ _PLACES_2: dict[str, tuple[int, Any]] = {
     "xyzt_units": (500, "i4"),
     "intent_code": (504, "i4"),
 }
-
-
 _UNIT_OF_LENGTH = 7  # bits of xyzt_units; the others are the unit of time
 
 

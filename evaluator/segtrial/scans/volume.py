@@ -2,8 +2,8 @@
 
 Such files are believed to be what they are, but not to be whole: a missing, damaged or unsuitable
 file ends in a `DatasetError` that names it. nibabel reads the header of every format it knows, but
-for a plain NIfTI file, where it need not be loaded (`plain_nifti`); the voxels of single-file NIfTI
-come through the faster reader, those of other formats through nibabel. DICOM series, MetaImage and
+for a plain NIfTI file, where it need not be loaded (`plain_nifti`); the voxels of `.nii` and
+`.nii.gz` come through the faster reader, all others through nibabel. DICOM series, MetaImage and
 NRRD have readers of their own, loaded when one is met.
 """
 
@@ -243,7 +243,7 @@ def volume_in_memory(
 def _streamed(
     path: Path, *, offset: int, dtype: np.dtype[Any], voxels: int
 ) -> Iterator[NDArray[np.generic]]:
-    """Voxels of a single NIfTI file, through the faster decompressor."""
+    """Voxels of a single `.nii` or `.nii.gz` file, through the faster decompressor."""
     buffer: NDArray[np.generic] = np.empty(_PIECE_BYTES // dtype.itemsize, dtype)
     left = voxels
     try:
@@ -318,11 +318,12 @@ def _in_one_file(image: SpatialImage) -> bool:
 
 
 def _grid(image: SpatialImage, path: Path) -> Grid:
-    shape = list(image.shape)
+    stored = tuple(int(n) for n in image.shape)
+    shape = list(stored)
     while len(shape) > _AXES and shape[-1] == 1:
         shape.pop()
     if not 0 < len(shape) <= _AXES:
-        raise unusable(path, f"it has shape {image.shape}; one volume of three axes is needed.")
+        raise unusable(path, f"it has shape {stored}; one volume of three axes is needed.")
     i, j, k = shape + [1] * (_AXES - len(shape))
     unit = _UNITS.get(_length_unit(image.header))
     if unit:
@@ -339,4 +340,6 @@ def _placed(path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 
 def _length_unit(header: Any) -> int:  # noqa: ANN401 - nibabel's header classes share no type
     """NIfTI's code for the unit of lengths; formats that have no such field are in mm."""
-    return length_unit(header["xyzt_units"]) if "xyzt_units" in header else 0
+    from nibabel.nifti1 import Nifti1Header  # noqa: PLC0415 - slow to load
+
+    return length_unit(header["xyzt_units"]) if isinstance(header, Nifti1Header) else 0
