@@ -56,6 +56,52 @@ def test_moving_array_and_affine_together_changes_nothing(
     assert dict(found.values) == pytest.approx(dict(expected.values), rel=1e-9)
 
 
+def in_memory(
+    labels: NDArray[np.uint8], order: tuple[int, ...], falling: tuple[bool, ...]
+) -> NDArray[np.uint8]:
+    """The same array; its memory has the axes in another order, and some of them backwards."""
+    steps = tuple(slice(None, None, -1 if falls else None) for falls in falling)
+    moved = np.ascontiguousarray(labels[steps].transpose(order)).transpose(np.argsort(order))
+    return moved[steps]
+
+
+SHAPES_WITH_ONE = [
+    shape
+    for dimensions in (2, 3)
+    for shape in itertools.product(*((1, length) for length in (5, 6, 7)[:dimensions]))
+    if 1 in shape
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES_WITH_ONE)
+def test_an_axis_of_one_voxel_may_lie_in_memory_in_any_way(shape: tuple[int, ...]) -> None:
+    maps = [noise(0.6, shape, seed).astype(np.uint8) for seed in (3, 4)]
+    maps[0].flat[0] = maps[1].flat[-1] = 1
+    dimensions = len(shape)
+    how = {"spacing_mm": (1.0, 2.0, 3.5)[:dimensions], "directed": True}
+    expected = evaluate_label_maps(*maps, **how)  # type: ignore[arg-type]
+    ways = [
+        (order, falling)
+        for order in itertools.permutations(range(dimensions))
+        for falling in itertools.product((False, True), repeat=dimensions)
+    ]
+    for way in ways:
+        stored = [in_memory(label_map, *way) for label_map in maps]
+        for reference, prediction in (stored, (stored[0], maps[1]), (maps[0], stored[1])):
+            assert evaluate_label_maps(reference, prediction, **how) == expected  # type: ignore[arg-type]
+
+
+def test_one_slice_from_a_file_that_runs_the_other_way_is_measured() -> None:
+    labels = noise(0.5, (8, 9, 1), 1).astype(np.uint8)
+    other_way = np.diag([-1.0, -1.0, -3.0, 1.0])
+    slice_map = to_canonical(LabelMap(labels, Grid(labels.shape, other_way))).labels
+    plain = np.ascontiguousarray(slice_map)
+    found, expected = (
+        evaluate_label_maps(array, array, spacing_mm=(1, 1, 3)) for array in (slice_map, plain)
+    )
+    assert found == expected
+
+
 def test_the_triangulation_itself_is_not_symmetric() -> None:
     # Why the affine has to come first: flipping the array alone is another surface.
     maps = [noise(0.4, SHAPE, seed).astype(np.uint8) for seed in (1, 2)]

@@ -38,6 +38,11 @@ ARRAYS: dict[str, tuple[Any, Any, str]] = {
         np.broadcast_to(np.uint8(1), (10**6, 10**6, 1000)),
         r"shape \(1000000, 1000000, 1000\).* no memory for its 1000000000000000 bytes",
     ),
+    "larger than memory, in another order than its axes": (
+        np.broadcast_to(np.ones(50, np.uint8), (10**6, 10**7, 50)),
+        np.broadcast_to(np.ones(50, np.uint8), (10**6, 10**7, 50)),
+        r"shape \(1000000, 10000000, 50\).* no memory for its 500000000000000 bytes",
+    ),
     "an axis too long to number": (
         np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (2**31, 1, 1), (1, 1, 1)),
         np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (2**31, 1, 1), (1, 1, 1)),
@@ -123,6 +128,13 @@ def test_one_tolerance_and_one_percentile_need_no_sequence() -> None:
     full = np.ones_like(MAP)
     one = evaluate_label_maps(full, full, spacing_mm=(1, 1, 1), tolerances_mm=3, percentiles=50)
     assert {"nsd", "hd50"} <= set(one["1"].values)
+
+
+def test_an_image_larger_than_memory_is_named_by_its_own_shape() -> None:
+    huge = np.broadcast_to(np.ones(50, np.uint8), (10**13, 50))
+    for structures in (None, ONE):
+        with pytest.raises(MetricInputError, match=r"shape \(10000000000000, 50\)"):
+            evaluate_label_maps(huge, huge, spacing_mm=(1, 1), structures=structures)
 
 
 def test_a_label_that_only_one_array_can_hold_is_no_error() -> None:

@@ -74,14 +74,18 @@ class MemoryOrder:
 
     def seen(self, volume: LabelMap) -> LabelMap:
         """The volume with its axes in this order: a view."""
-        steps = tuple(slice(None, None, -1 if back else None) for back in self.backwards)
-        return volume.transpose(self.axes)[steps]
+        moved = volume.transpose(self.axes)
+        # An axis of one voxel has no direction, but the core takes no stride below 0.
+        falling = [
+            back or (n == 1 and s < 0)
+            for back, n, s in zip(self.backwards, moved.shape, moved.strides, strict=True)
+        ]
+        return moved[tuple(slice(None, None, -1 if falls else None) for falls in falling)]
 
 
 def labels_found(label_map: LabelMap, role: str, *, threads: int) -> list[int]:
     """Labels other than 0 in a label map, ascending."""
-    volume = _volume(label_map)
-    seen = _walkable(MemoryOrder.of(volume).seen(volume))
+    seen = _walkable(label_map, MemoryOrder.of(_volume(label_map)))
     labels: list[int] = _core.find_labels(_plain(seen), threads)
     if label_map.dtype.kind == "i" and labels:
         bits = 8 * label_map.dtype.itemsize
@@ -114,9 +118,8 @@ def measure_structures(
     instruction_set : str
         One of ``_core.instruction_sets()``; the best one when empty. The result is the same.
     """
-    first, second = _volume(reference), _volume(prediction)
-    order = MemoryOrder.of(first)
-    volumes = [_walkable(order.seen(first)), _walkable(order.seen(second))]
+    order = MemoryOrder.of(_volume(reference))
+    volumes = [_walkable(reference, order), _walkable(prediction, order)]
     # The core's third axis of an image is never measured along, but has to be of its scale.
     spacing = (*spacing_mm,) if len(spacing_mm) == IN_SPACE else (min(spacing_mm), *spacing_mm)
     try:
@@ -148,8 +151,9 @@ def _volume(label_map: LabelMap) -> LabelMap:
     return label_map if label_map.ndim == IN_SPACE else label_map[np.newaxis]
 
 
-def _walkable(volume: LabelMap) -> LabelMap:
-    """The volume itself when its memory can be walked plane by plane and row by row, or a copy."""
+def _walkable(label_map: LabelMap, order: MemoryOrder) -> LabelMap:
+    """The volume as its memory is walked, plane by plane and row by row: a view, or a copy."""
+    volume = order.seen(_volume(label_map))
     planes, rows, columns = volume.shape
     plane_step, row_step, step = volume.strides
     regular = (
@@ -165,9 +169,9 @@ def _walkable(volume: LabelMap) -> LabelMap:
         return np.array(volume, dtype=volume.dtype.newbyteorder("="), order="C", copy=True)
     except MemoryError as error:
         raise MetricInputError(
-            f"A label map of shape {volume.shape} and dtype {volume.dtype} has to be copied into "
-            f"regular memory order, and there is no memory for its {volume.nbytes} bytes. Pass it "
-            "as a contiguous array."
+            f"A label map of shape {label_map.shape} and dtype {label_map.dtype} has to be copied "
+            f"into regular memory order, and there is no memory for its {label_map.nbytes} bytes. "
+            "Pass it as a contiguous array."
         ) from error
 
 
