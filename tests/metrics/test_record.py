@@ -49,6 +49,20 @@ def test_further_tolerances_and_percentiles_have_keys_of_their_own() -> None:
     assert "hd50_reference_to_prediction" in record.values
 
 
+def test_keys_have_every_digit_of_their_number() -> None:
+    record = two_structures(
+        structures={"spleen": 1},
+        tolerances_mm=(1, 2.0000001, 2, 1234567.5),
+        percentiles=(99.99999, 100, 1e-9),
+        directed=True,
+    )["spleen"]
+    assert {"nsd_2.0000001mm", "nsd_2mm", "nsd_1234567.5mm"} <= set(record.values)
+    assert {"hd99.99999", "hd100", "hd1e-09", "hd99.99999_pooled"} <= set(record.values)
+    assert "hd99.99999_reference_to_prediction" in record.values
+    assert "percentile=99.99999;" in record.signatures["hd99.99999"]
+    assert "tolerance_mm=2.0000001;" in record.signatures["nsd_2.0000001mm"]
+
+
 def test_each_structure_has_its_own_tolerance() -> None:
     structures = {"spleen": 1, "other": 9}
     found = two_structures(structures=structures, tolerances_mm={"spleen": 0.5})

@@ -293,6 +293,5 @@ def _reals(given: object, where: str) -> tuple[float, ...]:
 
 
 def _check_distinct(numbers: tuple[float, ...], where: str) -> None:
-    # Keys of the result carry six digits of the number.
-    if len({f"{number:g}" for number in numbers}) < len(numbers):
+    if len(set(numbers)) < len(numbers):
         raise MetricInputError(f"{where} is {numbers}; each may be named once.")

@@ -68,7 +68,8 @@ def evaluate_label_maps(
         for a structure that the prediction has no label for. None: the ids of `structures`.
     tolerances_mm : float or sequence of float, or mapping of str to either
         Tolerances of NSD in mm for all structures, or for each structure by name (2 mm where the
-        mapping has none). The first is ``nsd``, a further one at 3 mm is ``nsd_3mm``.
+        mapping has none). The first is ``nsd``, a further one at 3 mm is ``nsd_3mm``. Keys have all
+        digits of the number: at 0.125 mm ``nsd_0.125mm``.
     percentiles : float or sequence of float, in (0, 100]
         Percentiles of HDp; 95 gives ``hd95`` and ``hd95_pooled``.
     boundary_width_mm : float, optional

@@ -40,7 +40,7 @@ def metric_keys(
     directed: bool,
 ) -> tuple[str, ...]:
     """Every key that one structure gets, in the order of the record."""
-    hdp = [f"hd{p:g}" for p in percentiles]
+    hdp = [hdp_key(p) for p in percentiles]
     keys = ["dice", "iou", "boundary_iou", "hd", *hdp, "assd", "masd"]
     keys += [nsd_key(tolerances_mm, index) for index in range(len(tolerances_mm))]
     keys += [f"{key}_pooled" for key in hdp]
@@ -54,9 +54,19 @@ def metric_keys(
     return tuple(keys)
 
 
+def hdp_key(percentile: float) -> str:
+    """`hd95` for 95: HDp carries its percentile in the key."""
+    return f"hd{_in_key(percentile)}"
+
+
 def nsd_key(tolerances_mm: Sequence[float], index: int) -> str:
     """`nsd` is NSD at the first tolerance; each further one carries its tolerance in the key."""
-    return "nsd" if index == 0 else f"nsd_{tolerances_mm[index]:g}mm"
+    return "nsd" if index == 0 else f"nsd_{_in_key(tolerances_mm[index])}mm"
+
+
+def _in_key(number: float) -> str:
+    """Every digit of it: rounded, percentile 99.99999 would have the key of 100."""
+    return repr(float(number)).removesuffix(".0")
 
 
 def metric_values(
@@ -110,7 +120,7 @@ def distance_values(
     measured: StructureMeasurement, *, percentiles: Sequence[float], tolerances_mm: Sequence[float]
 ) -> dict[str, Value]:
     """HD, HDp, pooled HDp, ASSD, MASD and NSD."""
-    hdp = [f"hd{p:g}" for p in percentiles]
+    hdp = [hdp_key(p) for p in percentiles]
     nsd = [nsd_key(tolerances_mm, index) for index in range(len(tolerances_mm))]
     if measured.surface is None:
         missing = _distance_to_nothing(measured)
@@ -157,7 +167,7 @@ def directed_values(
         values[f"hd_{name}"] = way.maximum_mm if way else missing
         values[f"mean_distance_{name}"] = way.moment / way.size if way else missing
         for index, p in enumerate(percentiles):
-            values[f"hd{p:g}_{name}"] = way.percentiles_mm[index] if way else missing
+            values[f"{hdp_key(p)}_{name}"] = way.percentiles_mm[index] if way else missing
     return values
 
 

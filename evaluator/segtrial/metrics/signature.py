@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from segtrial.errors import MetricInputError
-from segtrial.metrics.formulas import metric_keys, nsd_key
+from segtrial.metrics.formulas import hdp_key, metric_keys, nsd_key
 from segtrial.metrics.measurement import IN_SPACE, Dimensions
 
 METRIC_VERSION = 1
@@ -94,8 +94,8 @@ def _details(
     }
     for p in percentiles:
         rule = f"{surface};percentile={p!r};{_QUANTILE}"
-        parts[f"hd{p:g}"] = f"{rule};both=larger_directed;{length}"
-        parts[f"hd{p:g}_pooled"] = f"{rule};both=pooled;{length}"
+        parts[hdp_key(p)] = f"{rule};both=larger_directed;{length}"
+        parts[f"{hdp_key(p)}_pooled"] = f"{rule};both=pooled;{length}"
     for index, tolerance in enumerate(tolerances_mm):
         parts[nsd_key(tolerances_mm, index)] = (
             f"{surface};tolerance_mm={tolerance!r};within=d<=tolerance*(1+1e-9);{score}"
@@ -104,7 +104,7 @@ def _details(
         parts[f"hd_{way}"] = f"{surface};{length}"
         parts[f"mean_distance_{way}"] = f"{surface};{length}"
         for p in percentiles:
-            parts[f"hd{p:g}_{way}"] = f"{surface};percentile={p!r};{_QUANTILE};{length}"
+            parts[f"{hdp_key(p)}_{way}"] = f"{surface};percentile={p!r};{_QUANTILE};{length}"
     size, unit = ("volume", "ml") if dimensions == IN_SPACE else ("area", "mm2")
     for key in (f"reference_{size}_{unit}", f"prediction_{size}_{unit}"):
         parts[key] = "count=voxels"
