@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from segtrial.errors import MetricInputError
-from segtrial.metrics import evaluate_label_maps
+from segtrial.metrics import evaluate_detection, evaluate_label_maps, native
 
 MAP = np.zeros((4, 5, 6), np.uint8)
 ONE = {"liver": 1}
@@ -59,10 +61,26 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "spacing of another image": ({"spacing_mm": (1, 1)}, r"spacing_mm has 2 numbers, \(1.0, 1.0\)"),
     "no spacing": ({"spacing_mm": None}, "spacing_mm is None"),
     "spacing as text": ({"spacing_mm": ("1", 1, 1)}, "spacing_mm has '1', which is not a number"),
-    "label above the dtype": ({"structures": {"a": 300}}, "label 300.*cannot exist.* above 255"),
+    "spacing beyond all floats": ({"spacing_mm": (1, 10**400, 1)}, r"is \(1.0, inf, 1.0\)"),
+    "spacing below all floats": ({"spacing_mm": (1, -(10**400), 1)}, r"is \(1.0, -inf, 1.0\)"),
     "the background": ({"structures": {"a": 0}}, "label 0, which cannot exist"),
     "a negative label": ({"structures": {"a": (1, -4)}}, "label -4, which cannot exist"),
     "a label beyond integers": ({"structures": {"a": 2**40}}, "label 1099511627776"),
+    "a label too long to write": (
+        {"structures": {"a": 10**5000}},
+        "asks for label <int too long to write>",
+    ),
+    "true": ({"structures": {"a": True}}, "label True; label ids are integers"),
+    "an array of halves": ({"structures": {"a": np.array([1.5])}}, "and dtype float64"),
+    "an array of bools": ({"structures": {"a": np.array([True])}}, "and dtype bool"),
+    "a table of labels": ({"structures": {"a": np.ones((2, 2), int)}}, r"array of shape \(2, 2\)"),
+    "an array with the background": ({"structures": {"a": np.arange(2)}}, "label 0, which cannot"),
+    "an array without labels": ({"structures": {"a": np.array([], int)}}, "has no label id"),
+    "an iterator at its end": ({"structures": {"a": iter(())}}, "has no label id"),
+    "half a label in the prediction": (
+        {"structures": {"a": 1}, "prediction_structures": {"a": np.array(0.5)}},
+        r"prediction_structures\['a'\] is an array of shape \(\) and dtype float64",
+    ),
     "half a label": ({"structures": {"a": 1.5}}, "is 1.5; give a label id"),
     "halves of labels": ({"structures": {"a": (1, 1.5)}}, "label 1.5; label ids are integers"),
     "no label": ({"structures": {"a": ()}}, "has no label id"),
@@ -90,10 +108,13 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "a tolerance twice": ({"structures": ONE, "tolerances_mm": (2, 2.0)}, "may be named once"),
     "percentile 0": ({"percentiles": (0,)}, r"percentiles is \(0.0,\)"),
     "percentile 101": ({"percentiles": (101,)}, "above 0 and at most 100"),
-    "a percentile twice": ({"percentiles": (95, 95)}, "may be named once"),
+    "a percentile twice": ({"percentiles": (95, 95.0)}, "may be named once"),
+    "a percentile beyond all floats": ({"percentiles": Fraction(10**400)}, r"is \(inf,\)"),
     "a negative width": ({"structures": ONE, "boundary_width_mm": -1}, "boundary_width_mm is -1.0"),
     "no thread": ({"threads": 0}, "threads is 0"),
     "half a thread": ({"threads": 1.5}, "threads is 1.5"),
+    "more threads than are counted": ({"threads": 10**30}, "threads is 10+; .* to 2147483647"),
+    "a number of threads too long to write": ({"threads": 10**5000}, "threads is <int too long"),
     "a label asked for and ignored": (
         {"structures": ONE, "ignore_labels": (9, 1)},
         "label 1, which ignore_labels leaves out",
@@ -137,13 +158,106 @@ def test_an_image_larger_than_memory_is_named_by_its_own_shape() -> None:
             evaluate_label_maps(huge, huge, spacing_mm=(1, 1), structures=structures)
 
 
-def test_a_label_that_only_one_array_can_hold_is_no_error() -> None:
+def test_no_memory_for_the_labels_found_is_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object, **__: object) -> list[int]:
+        raise MemoryError
+
+    monkeypatch.setattr(native, "labels_found", exhausted)
+    with pytest.raises(MetricInputError, match=r"not enough memory .* shape \(4, 5, 6\)"):
+        evaluate_label_maps(MAP, MAP, spacing_mm=(1, 1, 1))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.uint16, np.int32, np.int64])
+@pytest.mark.parametrize("label", [2**8 + 1, 2**16 + 1, 2**31 - 1])
+def test_a_label_that_no_array_can_hold_is_an_empty_structure(
+    dtype: type[np.generic], label: int
+) -> None:
+    """Files are read into the dtype of the labels they have; the label's last bits are there."""
+    full = np.ones_like(MAP, dtype=dtype)
+    how: dict[str, Any] = {"spacing_mm": (1, 1, 1)}
+    found = evaluate_label_maps(full, full, **how, structures={"rare": label, "both": (1, label)})
+    assert (found["rare"].reference_empty, found["rare"].prediction_empty) == (True, True)
+    assert set(map(found["rare"].values.get, ("dice", "iou", "nsd", "hd", "assd"))) == {None}
+    assert found["both"]["dice"] == 1.0
+    absent = evaluate_detection(full, full, **how, labels=label)
+    assert (absent.lesions, absent["lesion_f1"]) == ((), None)
+
+
+def test_a_label_that_only_one_array_can_hold_is_empty_in_the_other() -> None:
     reference = MAP.astype(np.uint16)
     reference[1, 1, 1] = 300
-    record = evaluate_label_maps(reference, MAP, spacing_mm=(1, 1, 1), structures={"rare": 300})[
-        "rare"
-    ]
+    prediction = np.full_like(MAP, 300 % 256)
+    record = evaluate_label_maps(
+        reference, prediction, spacing_mm=(1, 1, 1), structures={"rare": 300}
+    )["rare"]
     assert (record.reference_empty, record.prediction_empty) == (False, True)
+    assert record["dice"] == 0.0
+
+
+WAYS_TO_GIVE_IDS: dict[str, Callable[[], Any]] = {
+    "list": lambda: [2, 3],
+    "set": lambda: {3, 2},
+    "map": lambda: map(int, ("2", "3")),
+    "generator": lambda: (label for label in (2, 3, 3)),
+    "array": lambda: np.array([3, 2], np.uint8),
+    "unsigned array": lambda: np.array([2, 3], np.uint64),
+    "numpy integers": lambda: (np.int16(2), np.int64(3)),
+}
+
+
+def two_of_three() -> np.ndarray[Any, Any]:
+    return np.arange(MAP.size, dtype=np.uint8).reshape(MAP.shape) % 4
+
+
+@pytest.mark.parametrize("ids", WAYS_TO_GIVE_IDS.values(), ids=WAYS_TO_GIVE_IDS)
+def test_label_ids_come_in_any_collection_and_are_the_same_on_both_sides(
+    ids: Callable[[], Any],
+) -> None:
+    reference, prediction = two_of_three(), np.roll(two_of_three(), 1, axis=2)
+    how: dict[str, Any] = {"spacing_mm": (1, 1, 1)}
+    for given in (
+        {"structures": {"a": ids()}},
+        {"structures": {"a": (2, 3)}, "prediction_structures": {"a": ids()}},
+    ):
+        expected = evaluate_label_maps(reference, prediction, **how, structures={"a": (2, 3)})
+        assert evaluate_label_maps(reference, prediction, **how, **given) == expected
+    detected = evaluate_detection(reference, prediction, **how, labels=(2, 3))
+    assert evaluate_detection(reference, prediction, **how, labels=ids()) == detected
+    assert detected["lesion_f1"] != 0
+
+
+def test_an_array_without_axes_is_one_label() -> None:
+    one = evaluate_label_maps(
+        two_of_three(), two_of_three(), spacing_mm=(1, 1, 1), structures={"a": np.array(2)}
+    )
+    assert one["a"]["reference_volume_ml"] == MAP.size / 4 / 1000
+
+
+def test_a_prediction_without_the_label_may_say_so_by_an_empty_array() -> None:
+    found = evaluate_label_maps(
+        two_of_three(),
+        two_of_three(),
+        spacing_mm=(1, 1, 1),
+        structures={"a": 2},
+        prediction_structures={"a": np.array([])},
+    )
+    assert (found["a"].prediction_empty, found["a"]["dice"]) == (True, 0.0)
+
+
+def test_tolerances_from_an_iterator_are_those_of_every_structure() -> None:
+    found = evaluate_label_maps(
+        two_of_three(), two_of_three(), spacing_mm=(1, 1, 1), tolerances_mm=iter((1, 3))
+    )
+    assert [{"nsd", "nsd_3mm"} <= set(record.values) for record in found.values()] == [True] * 3
+
+
+def test_a_label_above_all_ids_is_background_where_structures_are_named() -> None:
+    reference = MAP.astype(np.uint64)
+    reference[1:3], reference[0] = 1, 2**63
+    record = evaluate_label_maps(
+        reference, (reference == 1).astype(np.uint8), spacing_mm=(1, 1, 1), structures=ONE
+    )["liver"]
+    assert record["dice"] == 1.0
 
 
 def test_label_maps_without_labels_have_no_structures() -> None:

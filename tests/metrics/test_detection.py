@@ -99,6 +99,11 @@ def test_labels_choose_the_lesions_and_may_differ_between_the_sides() -> None:
     assert (found.found, found.missed, found.spurious) == (1, 1, 0)
 
 
+def test_a_prediction_may_have_no_label_for_lesions() -> None:
+    found = detect(line((0, 4)), line((0, 4)), labels=1, prediction_labels=())
+    assert (found.found, found.missed, found.spurious) == (0, 1, 0)
+
+
 @pytest.mark.parametrize(
     ("reference", "prediction", "values"),
     [
@@ -246,7 +251,12 @@ def test_what_is_written_is_json() -> None:
         ({"iou_threshold": "half"}, "iou_threshold is 'half'"),
         ({"iou_threshold": float("nan")}, "iou_threshold is nan"),
         ({"connectivity": 8}, "in 3D a voxel has 6, 18 or 26 neighbours"),
+        ({"iou_threshold": 10**400}, "at most 1"),
+        ({"connectivity": "all"}, "connectivity is 'all'; in 3D"),
         ({"labels": -1}, "label -1, which cannot exist"),
+        ({"labels": ()}, "labels has no label id. Name at least one, or pass None"),
+        ({"labels": (), "prediction_labels": 1}, "labels has no label id"),
+        ({"labels": np.array([0.5])}, "labels is an array of shape .* dtype float64"),
     ],
 )
 def test_parameters_without_meaning_are_refused(how: dict[str, object], message: str) -> None:

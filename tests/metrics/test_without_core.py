@@ -63,6 +63,26 @@ def test_negative_labels_are_refused_as_well() -> None:
             evaluate_label_maps(*maps, spacing_mm=(1, 1, 1), structures=structures)
 
 
+@pytest.mark.filterwarnings("ignore::segtrial.metrics.SlowMetricsWarning")
+@pytest.mark.usefixtures("without_core")
+@pytest.mark.parametrize("structures", [None, {"s": 1}])
+def test_a_volume_larger_than_memory_is_refused_as_well(structures: dict[str, int] | None) -> None:
+    huge = np.broadcast_to(np.uint8(1), (10**6, 10**6, 1000))
+    with pytest.raises(MetricInputError, match=r"memory .* shape \(1000000, 1000000, 1000\)"):
+        evaluate_label_maps(huge, huge, spacing_mm=(1, 1, 1), structures=structures)
+
+
+@pytest.mark.filterwarnings("ignore::segtrial.metrics.SlowMetricsWarning")
+@pytest.mark.usefixtures("without_core")
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.uint16])
+def test_a_label_that_no_array_can_hold_is_an_empty_structure_as_well(
+    dtype: type[np.generic],
+) -> None:
+    full = np.ones((4, 5, 6), dtype)
+    found = evaluate_label_maps(full, full, spacing_mm=(1, 1, 1), structures={"s": 2**16 + 1})
+    assert (found["s"].reference_empty, found["s"].prediction_empty) == (True, True)
+
+
 def test_a_wheel_is_built_without_a_compiler(tmp_path: Path) -> None:
     broken = {**os.environ, "CXX": "/bin/false", "CC": "/bin/false"}
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q"]

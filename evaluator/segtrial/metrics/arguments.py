@@ -7,20 +7,25 @@ import math
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segtrial.errors import MetricInputError
-from segtrial.metrics.measurement import StructureRequest
+from segtrial.metrics.measurement import IN_PLANE, IN_SPACE, Dimensions, StructureRequest
 
 LabelMap = NDArray[np.integer | np.bool_]
-LabelIds = int | Sequence[int]
+LabelIds = int | Iterable[int]
+Connectivity = Literal[4, 6, 8, 18, 26]
 
+CONNECTIVITIES: dict[int, tuple[Connectivity, ...]] = {2: (4, 8), 3: (6, 18, 26)}
 MAX_LABEL = 2**31 - 1
+MAX_THREADS = 2**31 - 1
 LEAST_SPACING_MM = 1e-6
 MOST_SPACING_MM = 1e6
 DEFAULT_TOLERANCE_MM = 2.0
+_LONGEST_SHOWN = 80  # characters of a value in a message
 
 
 def check_label_maps(reference: object, prediction: object) -> tuple[LabelMap, LabelMap]:
@@ -137,9 +142,44 @@ def check_threads(threads: int | None) -> int:
     """Thread count for the native core; 0 stands for every processor."""
     if threads is None:
         return 0
-    if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
-        raise MetricInputError(f"threads is {threads!r}; give a whole number from 1, or None.")
+    whole = isinstance(threads, Integral) and not isinstance(threads, bool)
+    if not whole or not 1 <= threads <= MAX_THREADS:
+        raise MetricInputError(
+            f"threads is {_shown(threads)}; give a whole number from 1 to {MAX_THREADS}, or None."
+        )
     return int(threads)
+
+
+def check_dimensions(dimensions: object) -> Dimensions:
+    """Number of axes of the label maps."""
+    if isinstance(dimensions, Integral) and dimensions in (IN_PLANE, IN_SPACE):
+        return IN_SPACE if dimensions == IN_SPACE else IN_PLANE
+    raise MetricInputError(f"dimensions is {_shown(dimensions)}; label maps have 2 or 3.")
+
+
+def check_connectivity(connectivity: object, dimensions: int) -> Connectivity:
+    """Neighbours of a voxel in a component; the most there are for None."""
+    known = CONNECTIVITIES[dimensions]
+    if connectivity is None:
+        return known[-1]
+    if not isinstance(connectivity, Integral) or connectivity not in known:
+        raise MetricInputError(
+            f"connectivity is {_shown(connectivity)}; in {dimensions}D a voxel has "
+            f"{', '.join(map(str, known[:-1]))} or {known[-1]} neighbours."
+        )
+    return cast("Connectivity", int(connectivity))
+
+
+def check_iou_threshold(threshold: object) -> float:
+    """Least IoU of a match, above 0 and at most 1."""
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise MetricInputError(f"iou_threshold is {_shown(threshold)}, which is not a number.")
+    if not 0 < _as_float(threshold) <= 1:
+        raise MetricInputError(
+            f"iou_threshold is {_shown(threshold)}; it is above 0 and at most 1. At 0 lesions that "
+            "do not touch would match."
+        )
+    return float(threshold)
 
 
 def structure_requests(
@@ -148,7 +188,6 @@ def structure_requests(
     *,
     tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]],
     boundary_width_mm: float | None,
-    largest_label: int,
     ignored: Collection[int] = (),
 ) -> tuple[StructureRequest, ...]:
     """What to measure for each structure, in the order they were named.
@@ -159,8 +198,6 @@ def structure_requests(
         Label ids by name in the reference and in the prediction (the same ids when None).
     tolerances_mm, boundary_width_mm
         As in `evaluate_label_maps`.
-    largest_label : int
-        Largest label that the wider of the two dtypes can hold.
     ignored : collection of int
         Labels that cannot be asked for, because they are ignored.
     """
@@ -170,29 +207,48 @@ def structure_requests(
         _check_same_names(structures, prediction_structures)
     if isinstance(tolerances_mm, Mapping):
         _check_known(tolerances_mm, structures, "tolerances_mm")
-    other = structures if prediction_structures is None else prediction_structures
-    requests = []
-    for name, asked in structures.items():
-        reference_ids = label_ids(asked, f"structures[{name!r}]", largest=largest_label)
-        where = f"prediction_structures[{name!r}]"
-        tolerances = _tolerances(tolerances_mm, name)
-        if not reference_ids or (not other[name] and prediction_structures is None):
+    # Iterators end where they were read once, so everything is read once.
+    in_reference = _ids_by_name(structures, "structures")
+    in_prediction = in_reference
+    if prediction_structures is not None:
+        in_prediction = _ids_by_name(prediction_structures, "prediction_structures")
+    tolerances = _tolerances_by_name(tolerances_mm, structures)
+    for name, ids in in_reference.items():
+        if not ids:
             raise MetricInputError(f"structures[{name!r}] has no label id. Name at least one.")
-        if clash := set(reference_ids) & set(ignored):
+        if clash := set(ids) & set(ignored):
             raise MetricInputError(
                 f"structures[{name!r}] asks for label {min(clash)}, which ignore_labels leaves out."
                 " Remove it from one of the two."
             )
-        requests.append(
-            StructureRequest(
-                name=name,
-                reference_labels=reference_ids,
-                prediction_labels=label_ids(other[name], where, largest=largest_label),
-                tolerances_mm=tolerances,
-                boundary_width_mm=_boundary_width(boundary_width_mm, tolerances),
-            )
+    return tuple(
+        StructureRequest(
+            name=name,
+            reference_labels=ids,
+            prediction_labels=in_prediction[name],
+            tolerances_mm=tolerances[name],
+            boundary_width_mm=check_boundary_width(boundary_width_mm, tolerances[name]),
         )
-    return tuple(requests)
+        for name, ids in in_reference.items()
+    )
+
+
+def _ids_by_name(structures: Mapping[str, LabelIds], argument: str) -> dict[str, tuple[int, ...]]:
+    return {name: label_ids(ids, f"{argument}[{name!r}]") for name, ids in structures.items()}
+
+
+def _tolerances_by_name(
+    tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]],
+    structures: Iterable[str],
+) -> dict[str, tuple[float, ...]]:
+    if not isinstance(tolerances_mm, Mapping):
+        return dict.fromkeys(structures, check_tolerances(tolerances_mm))
+    return {
+        name: check_tolerances(
+            tolerances_mm.get(name, DEFAULT_TOLERANCE_MM), f"tolerances_mm[{name!r}]"
+        )
+        for name in structures
+    }
 
 
 def _check_names(structures: object, argument: str) -> None:
@@ -231,37 +287,42 @@ def _check_known(given: Iterable[str], structures: Mapping[str, LabelIds], argum
             )
 
 
-def label_ids(asked: object, where: str, *, largest: int = MAX_LABEL) -> tuple[int, ...]:
-    """Label ids of a structure, ascending, each once; `where` names the argument in errors."""
-    given = (asked,) if isinstance(asked, Integral) else asked
+def label_ids(asked: object, where: str) -> tuple[int, ...]:
+    """Label ids of a structure, ascending, each once; `where` names the argument in errors.
+
+    What no label map can hold is refused. A label that only the arrays at hand cannot hold is in
+    none of their voxels, and no error: their dtype says which labels a case happens to have, as
+    files are read into the narrowest one, and not which labels the structure may have.
+    """
+    given = asked
+    if isinstance(given, np.ndarray):
+        if given.ndim > 1 or (given.size and given.dtype.kind not in "iu"):
+            raise MetricInputError(
+                f"{where} is an array of shape {given.shape} and dtype {given.dtype}; give a label "
+                "id, or a sequence or one-dimensional integer array of ids."
+            )
+        given = given.tolist()
+    if isinstance(given, Integral):
+        given = (given,)
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise MetricInputError(f"{where} is {asked!r}; give a label id or a sequence of ids.")
+        raise MetricInputError(f"{where} is {_shown(asked)}; give a label id or a sequence of ids.")
     ids = tuple(given)
     for label in ids:
         if isinstance(label, bool) or not isinstance(label, int | np.integer):
-            raise MetricInputError(f"{where} asks for label {label!r}; label ids are integers.")
+            raise MetricInputError(
+                f"{where} asks for label {_shown(label)}; label ids are integers."
+            )
         if not 1 <= label <= MAX_LABEL:
             raise MetricInputError(
-                f"{where} asks for label {label}, which cannot exist: label ids go from 1 to "
-                f"{MAX_LABEL}, and 0 is the background."
-            )
-        if label > largest:
-            raise MetricInputError(
-                f"{where} asks for label {label}, which cannot exist: neither array can hold a "
-                f"label above {largest}. Check the label ids, or the dtype the arrays were read as."
+                f"{where} asks for label {_shown(int(label))}, which cannot exist: label ids go "
+                f"from 1 to {MAX_LABEL}, and 0 is the background."
             )
     return tuple(sorted({int(label) for label in ids}))
 
 
-def _tolerances(
-    tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]], name: str
-) -> tuple[float, ...]:
-    given: object = tolerances_mm
-    where = "tolerances_mm"
-    if isinstance(tolerances_mm, Mapping):
-        given = tolerances_mm.get(name, DEFAULT_TOLERANCE_MM)
-        where = f"tolerances_mm[{name!r}]"
-    numbers = _reals((given,) if isinstance(given, Real) else given, where)
+def check_tolerances(tolerances_mm: object, where: str = "tolerances_mm") -> tuple[float, ...]:
+    """Tolerances of one structure in mm, each positive; `where` names the argument in errors."""
+    numbers = _reals((tolerances_mm,) if isinstance(tolerances_mm, Real) else tolerances_mm, where)
     if not all(math.isfinite(number) and number > 0 for number in numbers):
         raise MetricInputError(
             f"{where} is {numbers}; a tolerance is a positive, finite length in mm. At 0 rounding "
@@ -271,7 +332,8 @@ def _tolerances(
     return numbers
 
 
-def _boundary_width(boundary_width_mm: float | None, tolerances_mm: tuple[float, ...]) -> float:
+def check_boundary_width(boundary_width_mm: object, tolerances_mm: tuple[float, ...]) -> float:
+    """Width of the band in mm; for None, the structure's first tolerance."""
     if boundary_width_mm is None:
         return tolerances_mm[0] if tolerances_mm else DEFAULT_TOLERANCE_MM
     (width,) = _reals((boundary_width_mm,), "boundary_width_mm")
@@ -284,14 +346,30 @@ def _reals(given: object, where: str) -> tuple[float, ...]:
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise MetricInputError(f"{where} is {given!r}; give a sequence of numbers.")
+        raise MetricInputError(f"{where} is {_shown(given)}; give a sequence of numbers.")
     numbers = tuple(given)
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, Real):
-            raise MetricInputError(f"{where} has {number!r}, which is not a number.")
-    return tuple(float(number) for number in numbers)
+            raise MetricInputError(f"{where} has {_shown(number)}, which is not a number.")
+    return tuple(_as_float(number) for number in numbers)
+
+
+def _as_float(number: Real) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer or a fraction; no range that is checked reaches so far
+        return math.inf if number == abs(number) else -math.inf
 
 
 def _check_distinct(numbers: tuple[float, ...], where: str) -> None:
     if len(set(numbers)) < len(numbers):
         raise MetricInputError(f"{where} is {numbers}; each may be named once.")
+
+
+def _shown(value: object) -> str:
+    """A value as a message has it: not longer than a line, whatever was passed."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write an integer of thousands of digits
+        return f"<{type(value).__name__} too long to write>"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

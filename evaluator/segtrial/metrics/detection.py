@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -37,9 +36,12 @@ from numpy.typing import NDArray
 
 from segtrial.errors import MetricInputError
 from segtrial.metrics.arguments import (
+    Connectivity,
     LabelIds,
     LabelMap,
+    check_connectivity,
     check_ignored,
+    check_iou_threshold,
     check_label_maps,
     check_no_negative_label,
     check_spacing,
@@ -53,9 +55,7 @@ from segtrial.metrics.signature import detection_signatures
 
 Numbered = NDArray[np.integer]
 Mask = NDArray[np.bool_]
-Connectivity = Literal[4, 6, 8, 18, 26]
 _FEW_LABELS = 16  # up to here a pass for each is faster than a search for all
-CONNECTIVITIES: dict[int, tuple[Connectivity, ...]] = {2: (4, 8), 3: (6, 18, 26)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ def evaluate_detection(
     instances: bool = False,
     connectivity: Connectivity | None = None,
     iou_threshold: float = 0.1,
-    ignore_labels: int | Sequence[int] = (),
+    ignore_labels: LabelIds = (),
 ) -> DetectionMetrics:
     """Match lesions one to one, and say which were found.
 
@@ -169,16 +169,17 @@ def evaluate_detection(
         Label maps on one grid.
     spacing_mm : sequence of float, one for each axis
         Voxel spacing in mm.
-    labels, prediction_labels : int or sequence of int, optional
-        Labels whose union is the lesions' mask, in the reference and, where they differ, in the
-        prediction. None: every label other than 0.
+    labels, prediction_labels : int or iterable of int, optional
+        Labels (1 to 2147483647) whose union is the lesions' mask, in the reference and, where they
+        differ, in the prediction; an empty sequence for a prediction that has no label for them.
+        None: every label other than 0.
     instances : bool
         Each label is one lesion already; no connected components are formed.
     connectivity : {4, 6, 8, 18, 26}, optional
         Neighbours of a voxel in a component: 6, 18 or 26 in 3D, 4 or 8 in 2D; the most by default.
     iou_threshold : float
         Least IoU of a match, in (0, 1].
-    ignore_labels : int or sequence of int
+    ignore_labels : int or iterable of int
         Reference labels marking voxels that nobody is scored on: background on both sides.
 
     Returns
@@ -206,11 +207,10 @@ def evaluate_detection(
     """
     reference, prediction = check_label_maps(reference, prediction)
     spacing = check_spacing(spacing_mm, reference.ndim)
-    neighbours = _check_connectivity(connectivity, reference.ndim)
-    threshold = _check_threshold(iou_threshold)
+    neighbours = check_connectivity(connectivity, reference.ndim)
+    threshold = check_iou_threshold(iou_threshold)
     ignored = check_ignored(ignore_labels)
-    other = labels if prediction_labels is None else prediction_labels
-    ids = (_ids(labels, "labels"), _ids(other, "prediction_labels"))
+    ids = _ids(labels, prediction_labels)
     check_no_negative_label(reference, "reference")
     check_no_negative_label(prediction, "prediction")
     in_space = reference.ndim == IN_SPACE
@@ -239,31 +239,16 @@ def evaluate_detection(
     )
 
 
-def _check_connectivity(connectivity: Connectivity | None, dimensions: int) -> Connectivity:
-    known = CONNECTIVITIES[dimensions]
-    if connectivity is None:
-        return known[-1]
-    if connectivity not in known:
-        raise MetricInputError(
-            f"connectivity is {connectivity!r}; in {dimensions}D a voxel has "
-            f"{', '.join(map(str, known[:-1]))} or {known[-1]} neighbours."
-        )
-    return connectivity
-
-
-def _check_threshold(threshold: object) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, Real):
-        raise MetricInputError(f"iou_threshold is {threshold!r}, which is not a number.")
-    if not 0 < float(threshold) <= 1:
-        raise MetricInputError(
-            f"iou_threshold is {threshold}; it is above 0 and at most 1. At 0 lesions that do not "
-            "touch would match."
-        )
-    return float(threshold)
-
-
-def _ids(labels: LabelIds | None, where: str) -> tuple[int, ...] | None:
-    return None if labels is None else label_ids(labels, where)
+def _ids(
+    labels: LabelIds | None, prediction_labels: LabelIds | None
+) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Label ids on either side, None for all; each argument is read once, as iterators end."""
+    ours = None if labels is None else label_ids(labels, "labels")
+    if ours == ():
+        raise MetricInputError("labels has no label id. Name at least one, or pass None for all.")
+    if prediction_labels is None:
+        return ours, ours
+    return ours, label_ids(prediction_labels, "prediction_labels")
 
 
 def _masks(

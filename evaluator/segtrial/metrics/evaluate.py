@@ -11,7 +11,6 @@ import numpy as np
 from segtrial.errors import MetricInputError
 from segtrial.metrics import native
 from segtrial.metrics.arguments import (
-    MAX_LABEL,
     LabelIds,
     LabelMap,
     check_found_labels,
@@ -47,7 +46,7 @@ def evaluate_label_maps(
     tolerances_mm: float | Sequence[float] | Mapping[str, float | Sequence[float]] = (2.0,),
     percentiles: float | Sequence[float] = (95.0,),
     boundary_width_mm: float | None = None,
-    ignore_labels: int | Sequence[int] = (),
+    ignore_labels: LabelIds = (),
     directed: bool = False,
     threads: int | None = None,
 ) -> dict[str, StructureMetrics]:
@@ -60,10 +59,13 @@ def evaluate_label_maps(
         (background) and above.
     spacing_mm : sequence of float, one for each axis
         Distance between voxel centres along each axis in mm, positive.
-    structures : mapping of str to int or sequence of int, optional
-        Label ids (1 and above) of each structure; several ids are taken as their union, and
-        structures may overlap. None: every label found on either side, named by its number.
-    prediction_structures : mapping of str to int or sequence of int, optional
+    structures : mapping of str to int or iterable of int, optional
+        Label ids (1 to 2147483647) of each structure; several ids are taken as their union, and
+        structures may overlap. An id that no voxel has adds nothing, also one that the array's
+        dtype cannot hold. Voxels that no id names are background, also those of a label above
+        2147483647. None: every label found on either side, named by its number; labels above
+        2147483647 are refused.
+    prediction_structures : mapping of str to int or iterable of int, optional
         Label ids of the same structures in the prediction, where they differ; an empty sequence
         for a structure that the prediction has no label for. None: the ids of `structures`.
     tolerances_mm : float or sequence of float, or mapping of str to either
@@ -75,7 +77,7 @@ def evaluate_label_maps(
     boundary_width_mm : float, optional
         Width of the band of boundary IoU in mm. None: the structure's first tolerance (2 mm when
         it has none).
-    ignore_labels : int or sequence of int
+    ignore_labels : int or iterable of int
         Reference labels marking voxels that nobody is scored on: background on both sides.
     directed : bool
         Also give HD, HDp and the mean distance of each direction.
@@ -92,7 +94,7 @@ def evaluate_label_maps(
     ------
     MetricInputError
         When the arrays or parameters have no meaning; nothing has been computed then. Or when
-        there is no memory for the surfaces.
+        there is no memory for the masks and surfaces.
 
     Examples
     --------
@@ -131,7 +133,6 @@ def evaluate_label_maps(
         prediction_structures,
         tolerances_mm=tolerances_mm,
         boundary_width_mm=boundary_width_mm,
-        largest_label=max(_largest_label(reference), _largest_label(prediction)),
         ignored=settings.ignored,
     )
     measured = _measure(reference, prediction, requests, settings=settings, threads=engine_threads)
@@ -220,17 +221,14 @@ def _labels_found(
 ) -> dict[str, LabelIds]:
     found: set[int] = set()
     for label_map, role in ((reference, "reference"), (prediction, "prediction")):
-        if native.is_available():
-            labels = native.labels_found(label_map, role, threads=threads)
-        else:
-            check_no_negative_label(label_map, role)
-            labels = [int(label) for label in np.unique(label_map)]
+        try:
+            if native.is_available():
+                labels = native.labels_found(label_map, role, threads=threads)
+            else:
+                check_no_negative_label(label_map, role)
+                labels = [int(label) for label in np.unique(label_map)]
+        except MemoryError as error:
+            raise memory_error(label_map) from error
         check_found_labels(labels, role)
         found.update(labels)
     return {str(label): label for label in sorted(found - {0, *ignored})}
-
-
-def _largest_label(array: LabelMap) -> int:
-    if array.dtype == np.bool_:
-        return 1
-    return min(int(np.iinfo(array.dtype.str).max), MAX_LABEL)
