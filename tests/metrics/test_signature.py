@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from metrics.masks import noise
 from segtrial.errors import MetricInputError
 from segtrial.metrics import (
     METRIC_VERSION,
     detection_signatures,
+    evaluate_detection,
+    evaluate_label_maps,
     metric_signatures,
     require_same_signature,
 )
@@ -59,6 +63,102 @@ def test_detection_names_its_rule() -> None:
     ):
         with pytest.raises(MetricInputError, match="They differ in"):
             require_same_signature([components, other])
+
+
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "none": {},
+    "whole numbers": {"tolerances_mm": (2, 3), "percentiles": (95, 50), "boundary_width_mm": 3},
+    "one number": {"tolerances_mm": 3, "percentiles": 50, "ignore_labels": 255},
+    "numbers of NumPy": {
+        "tolerances_mm": (np.float64(1), np.int8(3)),
+        "percentiles": np.array([95.0, 50.0]),
+        "boundary_width_mm": np.float64(1.5),
+        "ignore_labels": np.array([9, 3]),
+    },
+    "collections": {"tolerances_mm": [1, 4], "percentiles": [5], "ignore_labels": {7, 3}},
+    "labels twice": {"ignore_labels": (255, 3, 255)},
+    "no tolerance": {"tolerances_mm": (), "percentiles": ()},
+}
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("how", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_signatures_are_those_of_the_records_for_the_same_arguments(
+    how: dict[str, object], dimensions: int
+) -> None:
+    mask = noise(0.5, (4, 5, 6)[:dimensions], 1)
+    spacing_mm = (1,) * dimensions
+    record = evaluate_label_maps(
+        mask,
+        mask,
+        spacing_mm=spacing_mm,
+        structures={"s": 1},
+        directed=True,
+        **how,  # type: ignore[arg-type]
+    )["s"]
+    alone = metric_signatures(**how, directed=True, dimensions=dimensions)  # type: ignore[arg-type]
+    assert alone == dict(record.signatures)
+
+
+@pytest.mark.parametrize("instances", [False, True])
+@pytest.mark.parametrize(("dimensions", "connectivity"), [(2, 8), (3, 26)])
+def test_signatures_of_detection_are_those_of_its_record(
+    *, instances: bool, dimensions: int, connectivity: int
+) -> None:
+    mask = noise(0.5, (4, 5, 6)[:dimensions], 1)
+    found = evaluate_detection(
+        mask,
+        mask,
+        spacing_mm=(1,) * dimensions,
+        instances=instances,
+        iou_threshold=1,
+        ignore_labels=(9, 9, 3),
+    )
+    assert dict(found.signatures) == detection_signatures(
+        connectivity=None if instances else np.int64(connectivity),  # type: ignore[arg-type]
+        iou_threshold=np.float64(1),
+        ignore_labels=np.array([3, 9]),
+        dimensions=dimensions,  # type: ignore[arg-type]
+    )
+
+
+def test_instances_of_images_are_not_those_of_volumes() -> None:
+    plane, space = (
+        detection_signatures(connectivity=None, iou_threshold=0.1, dimensions=dimensions)
+        for dimensions in (2, 3)
+    )
+    with pytest.raises(MetricInputError, match="differ in: dimensions=2, dimensions=3"):
+        require_same_signature([plane["lesion_f1"], space["lesion_f1"]])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"tolerances_mm": (0,)}, "a tolerance is a positive"),
+        ({"percentiles": (101,)}, "at most 100"),
+        ({"boundary_width_mm": -1}, "boundary_width_mm is -1.0"),
+        ({"ignore_labels": 0}, "label 0, which cannot exist"),
+        ({"dimensions": 4}, "dimensions is 4; label maps have 2 or 3"),
+        ({"dimensions": 3.0}, "dimensions is 3.0"),
+    ],
+)
+def test_arguments_without_meaning_have_no_signature(how: dict[str, object], message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        metric_signatures(**how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"connectivity": 8}, "connectivity is 8; in 3D"),
+        ({"connectivity": 26.0}, "connectivity is 26.0; in 3D"),
+        ({"connectivity": 26, "dimensions": 2}, "connectivity is 26; in 2D"),
+        ({"connectivity": 26, "iou_threshold": 0}, "iou_threshold is 0"),
+    ],
+)
+def test_detection_without_meaning_has_no_signature(how: dict[str, object], message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        detection_signatures(**{"iou_threshold": 0.1, **how})  # type: ignore[arg-type]
 
 
 def test_the_same_signatures_give_theirs() -> None:

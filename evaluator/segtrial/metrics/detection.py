@@ -49,7 +49,7 @@ from segtrial.metrics.arguments import (
     memory_error,
 )
 from segtrial.metrics.formulas import MM3_PER_ML, Value
-from segtrial.metrics.measurement import IN_SPACE, RELATIVE_SLACK
+from segtrial.metrics.measurement import IN_PLANE, IN_SPACE, RELATIVE_SLACK
 from segtrial.metrics.record import written
 from segtrial.metrics.signature import detection_signatures
 
@@ -234,6 +234,7 @@ def evaluate_detection(
             connectivity=None if instances else neighbours,
             iou_threshold=threshold,
             ignore_labels=ignored,
+            dimensions=IN_SPACE if in_space else IN_PLANE,
         ),
         size_unit="ml" if in_space else "mm2",
     )

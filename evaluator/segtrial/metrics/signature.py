@@ -10,6 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from segtrial.errors import MetricInputError
+from segtrial.metrics.arguments import (
+    LabelIds,
+    check_boundary_width,
+    check_connectivity,
+    check_dimensions,
+    check_ignored,
+    check_iou_threshold,
+    check_percentiles,
+    check_tolerances,
+)
 from segtrial.metrics.formulas import hdp_key, metric_keys, nsd_key
 from segtrial.metrics.measurement import IN_SPACE, Dimensions
 
@@ -26,10 +36,10 @@ _QUANTILE = "quantile=lower_weighted_slack_1e-9"
 
 def metric_signatures(
     *,
-    tolerances_mm: Sequence[float] = (2.0,),
-    percentiles: Sequence[float] = (95.0,),
+    tolerances_mm: float | Sequence[float] = (2.0,),
+    percentiles: float | Sequence[float] = (95.0,),
     boundary_width_mm: float | None = None,
-    ignore_labels: Sequence[int] = (),
+    ignore_labels: LabelIds = (),
     directed: bool = False,
     dimensions: Dimensions = 3,
 ) -> dict[str, str]:
@@ -47,6 +57,11 @@ def metric_signatures(
     dict of str to str
         By the keys of the record.
 
+    Raises
+    ------
+    MetricInputError
+        As `evaluate_label_maps` does for the same arguments.
+
     Examples
     --------
     >>> metric_signatures()["dice"]
@@ -54,40 +69,40 @@ def metric_signatures(
     >>> metric_signatures(tolerances_mm=(1.0,))["nsd"].split(";")[-3]
     'tolerance_mm=1.0'
     """
+    axes = check_dimensions(dimensions)
+    tolerances = check_tolerances(tolerances_mm)
+    ranks = check_percentiles(percentiles)
     parts = _details(
-        tolerances_mm=tolerances_mm,
-        percentiles=percentiles,
-        boundary_width_mm=boundary_width_mm,
-        dimensions=dimensions,
+        tolerances_mm=tolerances,
+        percentiles=ranks,
+        width_mm=check_boundary_width(boundary_width_mm, tolerances),
+        dimensions=axes,
     )
     suffix = _ignored(ignore_labels)
     keys = metric_keys(
-        dimensions=dimensions,
-        percentiles=percentiles,
-        tolerances_mm=tolerances_mm,
-        directed=directed,
+        dimensions=axes, percentiles=ranks, tolerances_mm=tolerances, directed=directed
     )
-    head = f"version={METRIC_VERSION};dimensions={dimensions}"
-    return {key: f"{key};{head};{parts[key]}{suffix}" for key in keys}
+    return {key: f"{key};{_head(axes)};{parts[key]}{suffix}" for key in keys}
+
+
+def _head(dimensions: Dimensions) -> str:
+    return f"version={METRIC_VERSION};dimensions={dimensions}"
 
 
 def _details(
     *,
     tolerances_mm: Sequence[float],
     percentiles: Sequence[float],
-    boundary_width_mm: float | None,
+    width_mm: float,
     dimensions: Dimensions,
 ) -> dict[str, str]:
     surface = _SURFACE[dimensions]
     score = "empty=one_0_both_undefined"
     length = "empty=one_unbounded_both_undefined"
-    width = boundary_width_mm
-    if width is None:
-        width = tolerances_mm[0] if tolerances_mm else 2.0
     parts = {
         "dice": score,
         "iou": score,
-        "boundary_iou": f"band=inside_to_voxel_face;width_mm={width!r};at_least=1_voxel;{score}",
+        "boundary_iou": f"band=inside_to_voxel_face;width_mm={width_mm!r};at_least=1_voxel;{score}",
         "hd": f"{surface};{length}",
         "assd": f"{surface};mean=pooled;{length}",
         "masd": f"{surface};mean=of_two_directed;{length}",
@@ -116,7 +131,11 @@ def _details(
 
 
 def detection_signatures(
-    *, connectivity: int | None, iou_threshold: float, ignore_labels: Sequence[int] = ()
+    *,
+    connectivity: int | None,
+    iou_threshold: float,
+    ignore_labels: LabelIds = (),
+    dimensions: Dimensions = 3,
 ) -> dict[str, str]:
     """Signature of every metric that `evaluate_detection` gives.
 
@@ -126,18 +145,28 @@ def detection_signatures(
         Neighbours of a voxel in a component; None for instance label maps.
     iou_threshold : float
         Least IoU of a match.
-    ignore_labels : sequence of int
+    ignore_labels : int or iterable of int
         As in `evaluate_detection`.
+    dimensions : {2, 3}
+        Of the label maps.
+
+    Raises
+    ------
+    MetricInputError
+        As `evaluate_detection` does for the same arguments.
 
     Examples
     --------
     >>> detection_signatures(connectivity=26, iou_threshold=0.1)["lesion_f1"]
-    'lesion_f1;version=1;lesions=components_26;matching=one_to_one_largest_total_iou;iou_at_least=0.1;empty=one_0_both_undefined'
+    'lesion_f1;version=1;dimensions=3;lesions=components_26;matching=one_to_one_largest_total_iou;iou_at_least=0.1;empty=one_0_both_undefined'
     """
-    lesions = "instances" if connectivity is None else f"components_{connectivity}"
+    axes = check_dimensions(dimensions)
+    lesions = "instances"
+    if connectivity is not None:
+        lesions = f"components_{check_connectivity(connectivity, axes)}"
     rule = (
-        f"version={METRIC_VERSION};lesions={lesions};matching=one_to_one_largest_total_iou;"
-        f"iou_at_least={iou_threshold!r}"
+        f"{_head(axes)};lesions={lesions};matching=one_to_one_largest_total_iou;"
+        f"iou_at_least={check_iou_threshold(iou_threshold)!r}"
     )
     empty = {
         "lesion_precision": "prediction_undefined_reference_0",
@@ -149,8 +178,8 @@ def detection_signatures(
     return {key: f"{key};{rule};empty={state}{suffix}" for key, state in empty.items()}
 
 
-def _ignored(labels: Sequence[int]) -> str:
-    listed = ",".join(str(label) for label in sorted(labels))
+def _ignored(labels: LabelIds) -> str:
+    listed = ",".join(str(label) for label in check_ignored(labels))
     return f";ignored_reference_labels={listed}" if listed else ""
 
 
