@@ -141,6 +141,6 @@ GROWING_NOISE = [(64, 64, 48), (128, 64, 96), (128, 128, 192), (256, 256, 192)]
 
 
 def growing_noise() -> Iterator[tuple[tuple[int, int, int], Pair]]:
-    """Noise in volumes of eightfold size: time per voxel has to stay what it is."""
+    """Noise in volumes, each four times the last: time per voxel has to stay what it is."""
     for shape in GROWING_NOISE:
         yield shape, noise(0.2, shape)
