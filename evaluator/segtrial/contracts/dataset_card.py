@@ -212,6 +212,7 @@ class DatasetCard(Record):
     splits: dict[Line, CaseList] = {}
     unlisted: dict[Line, int | None] = {}
     groups: dict[Line, tuple[Line, ...]] = {}
+    several_scans_per_patient: bool = False
     tracks: Annotated[tuple[Track, ...], Field(min_length=1)]
     tolerances: dict[StructureName, Tolerance] = {}
     limits: Limits = Limits()
@@ -308,5 +309,6 @@ class DatasetCard(Record):
             splits=self.splits,
             unlisted=self.unlisted,
             groups=self.groups,
+            several_scans_per_patient=self.several_scans_per_patient,
             lineage=self.lineage,
         )

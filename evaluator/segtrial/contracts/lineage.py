@@ -47,7 +47,8 @@ class Relation(Record):
     names: Literal["same"] | CaseNames | None = None
     """How the case ids correspond; None where that is not published."""
     pairs: Annotated[dict[Line, Line], Field(max_length=10_000)] = {}
-    """Case id here to case id there, where no rule says it."""
+    """Case id here to case id there, where no rule says it. An overlap is those pairs and nothing
+    else, unless `count` says that there are more."""
     count: Annotated[int, Field(ge=1)] | None = None
     confidence: Confidence
     evidence: Annotated[tuple[HttpsUrl, ...], Field(min_length=1, max_length=20)]
@@ -77,6 +78,9 @@ class DatasetNode(Record):
     """Splits whose case ids are not published, with their size where that is known."""
     groups: dict[Line, tuple[Line, ...]] = {}
     """Names for several splits together, such as ``train`` for two modalities."""
+    several_scans_per_patient: bool = False
+    """Whether some patients have several cases here: then one that was used says something about
+    the others."""
     lineage: Annotated[tuple[Relation, ...], Field(max_length=500)] = ()
     note: Paragraph | None = None
 

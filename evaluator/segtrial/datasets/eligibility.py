@@ -137,7 +137,9 @@ def answer(
     tracks = card.tracks if track is None else (_track(card, track),)
     cases = {one.id: _cases(card, one, dataset) for one in tracks}
     together = {case.id: case for one in cases.values() for case in one}
-    everyone = [_target(case) for case in dataset.cases] if dataset is not None else []
+    everyone = (
+        listed_everywhere(card) if dataset is None else [_target(case) for case in dataset.cases]
+    )
     seen = _seen(entry, card)
     judged = {one: judge_cases(seen, part, also=everyone) for one, part in cases.items()}
     overall = judge_cases(seen, list(together.values()), also=everyone)
@@ -152,9 +154,10 @@ def matrix() -> dict[str, dict[str, Judgement]]:
         entry = Entry(model.id, model.training, "us")
         row = found[model.id] = {}
         for card in cards:
-            seen = _seen(entry, card)
+            seen, everyone = _seen(entry, card), listed_everywhere(card)
             for track in card.tracks:
-                row[f"{card.id}/{track.id}"] = judge_cases(seen, _cases(card, track, None))
+                cases = _cases(card, track, None)
+                row[f"{card.id}/{track.id}"] = judge_cases(seen, cases, also=everyone)
     return found
 
 
@@ -183,8 +186,19 @@ def _cases(card: DatasetCard, track: Track, dataset: Dataset | None) -> list[Tar
     found = [TargetCase(case) for name in names for case in card.splits.get(name, ())]
     for name in names:
         count = card.unlisted.get(name)
-        found += [TargetCase(f"{name} {n}", "", name) for n in range(1, (count or 0) + 1)]
-    return found or [TargetCase(f"case {n}") for n in range(1, (card.count or 1) + 1)]
+        found += [
+            TargetCase(f"{name} {n}", "", name, nameless=True) for n in range(1, (count or 0) + 1)
+        ]
+    return found or [
+        TargetCase(f"case {n}", nameless=True) for n in range(1, (card.count or 1) + 1)
+    ]
+
+
+def listed_everywhere(card: DatasetCard) -> list[TargetCase]:
+    """Every case that the card lists, with its patient as far as its name says it."""
+    return [
+        TargetCase(case, _patient(card, case)) for split in card.splits.values() for case in split
+    ]
 
 
 def _patient(card: DatasetCard, case: str) -> str:

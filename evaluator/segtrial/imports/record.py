@@ -13,6 +13,7 @@ from segtrial.contracts.result import DatasetRow, Results, ScoreRecord, Submissi
 from segtrial.contracts.structures import canonical
 from segtrial.contracts.training import Training
 from segtrial.datasets import load_lineage, load_models
+from segtrial.datasets.eligibility import listed_everywhere
 from segtrial.errors import ResultsError
 from segtrial.policy.contamination import Judgement, TargetCase, judge
 from segtrial.statistics.settings import AnalysisSettings
@@ -160,6 +161,7 @@ def _judge(entry: Entry, card: DatasetCard, cases: Sequence[TargetCase]) -> Judg
         name=entry.name,
         dataset=card.id,
         cases=cases,
+        also=listed_everywhere(card),
         graph=load_lineage(card),
         models=known,
     )

@@ -45,6 +45,13 @@ class CaseIndex:
         case = table[close[0]] if close else None
         return f" Did you mean {case!r}?" if case else ""
 
+    def alike(self, written: str) -> frozenset[str]:
+        """Every id that ``written`` may mean; several where they differ in punctuation alone."""
+        keys = {folded(written), folded(_CHANNEL.sub("", written))} & self._table().keys()
+        if not keys:
+            return frozenset()
+        return frozenset(case for case in self.cases if folded(case) in keys)
+
     def _table(self) -> dict[str, str | None]:
         if self._folded is None:
             self._folded = {}

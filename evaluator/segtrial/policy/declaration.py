@@ -200,11 +200,12 @@ class _Reader:
         shelf = self.graph.shelves[dataset]
         index = self._indices.setdefault(dataset, CaseIndex(shelf.split_of))
         inside = shelf.named(source.split).splits
+        hidden = inside & shelf.unlisted
         found = set()
         lost = []
         for written in source.cases:
             case = index.find(written)
-            if case is None and shelf.unlisted:
+            if case is None and hidden and not index.alike(written):
                 found.add(written)  # its split's ids are published nowhere: taken as written
             elif case is None:
                 lost.append(written)
@@ -221,7 +222,7 @@ class _Reader:
                 f"{dataset} has no case {lost[0]!r}{more}.{index.nearest(lost[0])} "
                 "Write the ids as the dataset does."
             )
-        return shelf.named(None, found) if found else Subset()
+        return shelf.named(None, found, among=hidden) if found else Subset()
 
     def _contradictions(self, training: Training) -> None:
         whole: dict[tuple[str, str], TrainingSource] = {}

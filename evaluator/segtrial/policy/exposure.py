@@ -12,6 +12,7 @@ surely not clean, while nothing can be said of a track that holds 90 of them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -80,10 +81,12 @@ def spread(
         seen[exposure.dataset].add(exposure)
     for dataset in graph.order:
         seen[dataset].join(dataset)
+        seen[dataset].spread_to_patients(graph, target)
         for edge in graph.inner_of.get(dataset, ()):
             _follow(seen, dataset, edge, _down, graph)
     inside = graph.below(target)
     for dataset in reversed(graph.order):
+        seen[dataset].spread_to_patients(graph, target)
         edges = graph.outer_of.get(dataset, ()) if dataset in inside else ()
         for edge in edges:
             if edge.outer in inside:
@@ -125,20 +128,35 @@ class _Ledger:
         return sorted(self._kept, key=lambda e: (*(-s for s in e.strength), len(e.path)))
 
     def join(self, dataset: str) -> None:
-        """Add "all of it" where several exposures make up the whole together."""
+        """Add the splits that several exposures make up together, where one alone does not."""
         for kind in ("labels", "images"):
             here = [e for e in self._kept if e.sure and kind in (e.kind, "images")]
-            if not here or any(self._shelf.is_everything(e.part) for e in here):
-                continue
-            union = Subset(
-                frozenset().union(*(e.part.splits for e in here)),
-                frozenset().union(*(e.part.cases for e in here)),
+            union = self._shelf.tidy(
+                Subset(
+                    frozenset().union(*(e.part.splits for e in here)),
+                    frozenset().union(*(e.part.cases for e in here)),
+                )
             )
-            if self._shelf.is_everything(self._shelf.tidy(union)):
-                path = tuple(dict.fromkeys(step for exposure in here for step in exposure.path))
-                everything = self._shelf.everything
-                self._kept.append(Exposure(dataset, everything, True, kind, path))  # noqa: FBT003
-                return
+            if not union.splits or any(union.splits <= e.part.splits for e in here):
+                continue
+            steps = (e.path for e in here if self._shelf.common(e.part, Subset(union.splits)))
+            path = tuple(dict.fromkeys(itertools.chain.from_iterable(steps)))
+            self._kept.append(Exposure(dataset, Subset(union.splits), True, kind, path))  # noqa: FBT003
+
+    def spread_to_patients(self, graph: LineageGraph, target: str) -> None:
+        """Where patients have several scans: one that was seen may be of the patient of any other.
+
+        On the target itself it is known, case by case, who is who.
+        """
+        node = self._shelf.node
+        if node.id == target or not node.several_scans_per_patient:
+            return
+        everything = self._shelf.everything
+        sentence = f"{graph.title(node.id)} has several scans of some patients, here or elsewhere"
+        for seen in self.strongest_first():
+            if not self._shelf.is_everything(seen.part):
+                path = (*seen.path, Step(sentence, (), "high"))
+                self.add(Exposure(node.id, everything, False, seen.kind, path))  # noqa: FBT003
 
     def _is_old(self, new: Exposure) -> bool:
         """Whether what is kept leaves nothing new to say.
@@ -174,58 +192,108 @@ def _down(exposure: Exposure, edge: Edge, graph: LineageGraph) -> list[Exposure]
     """What an exposure of a container says about what it contains."""
     outer, inner = graph.shelves[edge.outer], graph.shelves[edge.inner]
     place = outer.named(edge.outer_split)
-    if edge.outer_split is not None and not outer.common(exposure.part, place):
+    common = outer.common(exposure.part, place)
+    perhaps = outer.perhaps_common(exposure.part, place)
+    if not common and not perhaps:
         return []
     step = _step(edge, graph)
     if exposure.sure and outer.covers(exposure.part, place):
         least = 0 if edge.full else _some(edge.count, inner.size(edge.part))
         return [_moved(exposure, edge.inner, edge.part, step, sure=edge.full, least=least)]
-    if edge.names_known:
-        sure, possible = _inner_cases(exposure.part, edge, outer, inner)
-        least = _left(exposure, outer, place) if edge.full else 0
-        return [
-            _moved(exposure, edge.inner, sure, step, sure=edge.full, least=least),
-            _moved(exposure, edge.inner, possible, step, sure=False, least=0),
-        ]
-    least = _left_of_all(exposure, edge, outer, inner) if edge.full else 0
-    step = _unmapped(step, graph, edge)
-    return [_moved(exposure, edge.inner, edge.part, step, sure=False, least=least)]
+    if not edge.names_known:
+        least = _left_of_all(exposure, edge, outer, inner) if edge.full and common else 0
+        step = _unmapped(step, graph, edge)
+        return [_moved(exposure, edge.inner, edge.part, step, sure=False, least=least)]
+    sure, possible = _inner_cases(common, perhaps, edge, outer, inner)
+    there = sure.cases & (inner.split_of.keys() | edge.paired_inner)  # a rule may give ids of none
+    least = _left_of_mapped(exposure, outer, len(there)) if edge.full else 0
+    return [
+        _moved(exposure, edge.inner, inner.tidy(sure), step, sure=edge.full, least=least),
+        _moved(exposure, edge.inner, inner.tidy(possible), step, sure=False, least=0),
+    ]
 
 
-def _inner_cases(part: Subset, edge: Edge, outer: Shelf, inner: Shelf) -> tuple[Subset, Subset]:
-    """Cases of ``inner`` that a part of ``outer`` surely, and possibly, holds."""
-    cases, hidden = outer.known_cases(part)
-    wanted, _ = inner.known_cases(edge.part)
-    if not wanted:
-        return inner.tidy(Subset(cases=edge.to_inner(cases))), Subset()
-    sure = edge.to_inner(cases) & wanted
-    possible: frozenset[str] = frozenset()
-    if hidden:
-        elsewhere = edge.to_inner(c for c, s in outer.split_of.items() if s not in part.splits)
-        possible = wanted - sure - elsewhere
-    return inner.tidy(Subset(cases=sure)), inner.tidy(Subset(cases=possible))
+def _inner_cases(
+    common: Subset, perhaps: frozenset[str], edge: Edge, outer: Shelf, inner: Shelf
+) -> tuple[Subset, Subset]:
+    """Cases of ``inner`` that are surely, and possibly, among images of ``outer``.
+
+    ``common`` are those of its images that are where ``inner`` lies, ``perhaps`` cases that may be.
+    """
+    cases, hidden = outer.known_cases(common)
+    listed, inner_hidden = inner.known_cases(edge.part)
+    mapped, may_be = edge.to_inner(cases), edge.to_inner(perhaps)
+    sure = mapped & listed
+    possible = may_be & listed
+    if inner_hidden:
+        unlisted = inner.in_no_list(mapped - listed)
+        possible |= inner.in_no_list(may_be)
+        if inner.unlisted <= inner_hidden:
+            sure |= unlisted
+        else:
+            possible |= unlisted
+    splits: frozenset[str] = frozenset()
+    if hidden or not _mapping_is_whole(cases | perhaps, edge, listed, inner.size(edge.part)):
+        elsewhere = edge.to_inner(
+            case for case, split in outer.split_of.items() if split not in common.splits
+        )
+        elsewhere -= may_be
+        possible |= listed - sure - elsewhere
+        splits = inner_hidden
+    return Subset(cases=sure, exact=True), Subset(splits, possible - sure, exact=True)
+
+
+def _mapping_is_whole(
+    cases: frozenset[str], edge: Edge, inner_listed: frozenset[str], inner_size: int | None
+) -> bool:
+    """Whether a case without a partner is surely not one of the images of ``inner``.
+
+    A rule for names holds for all images; a list of pairs may be of some of them.
+    """
+    if edge.names is not None or cases <= edge.paired_outer:
+        return True
+    paired = edge.paired_inner
+    return len(paired) >= inner_size if inner_size is not None else inner_listed <= paired
 
 
 def _up(exposure: Exposure, edge: Edge, graph: LineageGraph) -> list[Exposure]:
     """What an exposure of contained images says about their container."""
     outer, inner = graph.shelves[edge.outer], graph.shelves[edge.inner]
     common = inner.common(exposure.part, edge.part)
-    if not common:
+    perhaps = inner.perhaps_common(exposure.part, edge.part)
+    if not common and not perhaps:
         return []
     step = _step(edge, graph)
     place = outer.named(edge.outer_split)
-    least = _left(exposure, inner, common) if edge.full else 0
-    if edge.outer_split is not None and inner.covers(exposure.part, edge.part):
+    least = _left(exposure, inner, common) if edge.full and common else 0
+    if edge.fills_split and inner.covers(exposure.part, edge.part):
         return [_moved(exposure, edge.outer, place, step, sure=edge.full, least=least)]
     if not edge.names_known:
         step = _unmapped(step, graph, edge)
         return [_moved(exposure, edge.outer, place, step, sure=False, least=least)]
     cases, hidden = inner.known_cases(common)
-    named = outer.tidy(Subset(cases=edge.to_outer(cases)))
-    found = [_moved(exposure, edge.outer, named, step, sure=edge.full, least=least)]
-    if hidden:
+    unmapped = _without_counterpart(cases | perhaps, edge)
+    among = place.splits & outer.unlisted
+    sure, possible = (
+        outer.tidy(Subset(cases=edge.to_outer(some), among=among, exact=True))
+        for some in (cases, perhaps)
+    )
+    if unmapped:
+        least = 0
+    found = [
+        _moved(exposure, edge.outer, sure, step, sure=edge.full, least=least),
+        _moved(exposure, edge.outer, possible, step, sure=False, least=0),
+    ]
+    if hidden or unmapped:
         found.append(_moved(exposure, edge.outer, place, step, sure=False, least=0))
     return found
+
+
+def _without_counterpart(cases: frozenset[str], edge: Edge) -> bool:
+    """Whether some of the cases of the contained dataset have no id in its container."""
+    if edge.names is None:
+        return not cases <= edge.paired_inner
+    return len(edge.to_outer(cases)) < len(cases)
 
 
 def _some(count: int | None, size: int | None) -> int:
@@ -245,6 +313,14 @@ def _left(exposure: Exposure, shelf: Shelf, place: Subset) -> int:
     if exposure.part == place or shelf.covers(place, exposure.part):
         return exposure.least
     return max(exposure.least - size + common, 0) if size is not None and common is not None else 0
+
+
+def _left_of_mapped(exposure: Exposure, outer: Shelf, mapped: int) -> int:
+    """How many of the seen images are among the ``mapped`` ones at least."""
+    if exposure.sure:
+        return mapped
+    size = outer.size(exposure.part)
+    return max(exposure.least - (size - mapped), 0) if size is not None else 0
 
 
 def _left_of_all(exposure: Exposure, edge: Edge, outer: Shelf, inner: Shelf) -> int:

@@ -7,15 +7,16 @@ alias, a relation to an id or split that does not exist, a cycle.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 from segtrial.contracts.lineage import CaseNames, Confidence, DatasetNode, Relation
 from segtrial.contracts.reading import nearest
 from segtrial.contracts.training import PRIVATE, UNDISCLOSED
 from segtrial.errors import DatasetError
+from segtrial.policy.case_names import CaseIndex
 from segtrial.policy.subset import Shelf, Subset
 
 RESERVED = {
@@ -32,10 +33,12 @@ class Edge:
     inner: str
     part: Subset
     outer_split: str | None
+    fills_split: bool
+    """Whether ``outer_split`` holds nothing else, as far as the numbers of images say."""
     full: bool
     names: Literal["same"] | CaseNames | None
-    pairs: Mapping[str, str]
-    """Case id in outer to case id in inner."""
+    pairs: tuple[tuple[str, str], ...]
+    """Case id in outer, case id in inner; two cases may have been made of one."""
     confidence: Confidence
     evidence: tuple[str, ...]
     count: int | None
@@ -48,11 +51,27 @@ class Edge:
 
     def to_inner(self, cases: Iterable[str]) -> frozenset[str]:
         """Ids in ``inner`` of cases of ``outer``, for those that have one."""
-        return _mapped(cases, self.names, self.pairs, inward=True)
+        if self.names is None:
+            wanted = frozenset(cases)  # itself, where it is one
+            return frozenset([inner for outer, inner in self.pairs if outer in wanted])
+        return _renamed(cases, self.names, inward=True)
 
     def to_outer(self, cases: Iterable[str]) -> frozenset[str]:
         """Ids in ``outer`` of cases of ``inner``, for those that have one."""
-        return _mapped(cases, self.names, self.pairs, inward=False)
+        if self.names is None:
+            wanted = frozenset(cases)
+            return frozenset([outer for outer, inner in self.pairs if inner in wanted])
+        return _renamed(cases, self.names, inward=False)
+
+    @cached_property
+    def paired_outer(self) -> frozenset[str]:
+        """Cases of ``outer`` that a pair names."""
+        return frozenset(outer for outer, _ in self.pairs)
+
+    @cached_property
+    def paired_inner(self) -> frozenset[str]:
+        """Cases of ``inner`` that a pair names."""
+        return frozenset(inner for _, inner in self.pairs)
 
 
 @dataclass
@@ -165,34 +184,85 @@ def _edges(
                 f"which has no such split.{hint}"
             )
             return []
+    relation = _in_their_spelling(shelves[node.id], relation, other, problems)
     if relation.relation == "overlaps":
-        return _through_a_shared_part(node, relation, shelves)
-    theirs = other.named(relation.split, relation.cases)
+        return _through_shared_parts(node, relation, shelves)
     if relation.relation == "contains":
-        return [_edge(node.id, relation.dataset, theirs, relation, own=relation.own_split)]
-    own = shelves[node.id].named(relation.own_split)
-    return [_edge(relation.dataset, node.id, own, relation, own=relation.split, turned=True)]
+        place = other.named(relation.split).splits
+        theirs = other.named(relation.split, relation.cases, among=place & other.unlisted)
+        size = other.size(theirs)
+        return [_edge(shelves[node.id], other, theirs, relation, relation.own_split, images=size)]
+    if relation.cases:
+        problems.append(
+            f"{node.id}: 'derived_from' {relation.dataset} lists cases; say which case was made of "
+            "which by 'pairs', or by 'names'"
+        )
+        return []
+    shelf = shelves[node.id]
+    own = shelf.named(relation.own_split)
+    size = shelf.size(own)
+    return [_edge(other, shelf, own, relation, relation.split, images=size, turned=True)]
+
+
+def _in_their_spelling(
+    own: Shelf, relation: Relation, other: Shelf, problems: list[str]
+) -> Relation:
+    """The relation with its case ids as the lists of both datasets have them."""
+    mine = _listed(own, relation.pairs, problems)
+    theirs = _listed(other, (*relation.cases, *relation.pairs.values()), problems)
+    if not mine and not theirs:
+        return relation
+    return relation.model_copy(
+        update={
+            "cases": tuple(theirs.get(case, case) for case in relation.cases),
+            "pairs": {
+                mine.get(own_case, own_case): theirs.get(case, case)
+                for own_case, case in relation.pairs.items()
+            },
+        }
+    )
+
+
+def _listed(shelf: Shelf, cases: Iterable[str], problems: list[str]) -> dict[str, str]:
+    """The listed id of each case that is spelled otherwise."""
+    lost = shelf.in_no_list(cases)
+    if not lost or shelf.unlisted:
+        return {}
+    index = CaseIndex(shelf.split_of)
+    found = {case: index.find(case) for case in lost}
+    unknown = sorted(case for case, listed in found.items() if listed is None)
+    if unknown:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        problems.append(
+            f"a relation names the case {unknown[0]!r}{more} of {shelf.node.id}, which lists no "
+            f"such case.{index.nearest(unknown[0])}"
+        )
+    return {case: listed for case, listed in found.items() if listed is not None}
 
 
 def _edge(
-    outer: str,
-    inner: str,
+    outer: Shelf,
+    inner: Shelf,
     part: Subset,
     relation: Relation,
+    split: str | None,
     *,
-    own: str | None,
+    images: int | None,
     turned: bool = False,
 ) -> Edge:
-    names, pairs = relation.names, dict(relation.pairs)
+    """``part`` of ``inner``, of so many ``images``, lies in the ``split`` of ``outer``."""
+    size = outer.size(outer.named(split))
+    names, pairs = relation.names, tuple(relation.pairs.items())
     if turned and isinstance(names, CaseNames):
         names = CaseNames(own=names.theirs, theirs=names.own)
     if turned:
-        pairs = {theirs: own_case for own_case, theirs in pairs.items()}
+        pairs = tuple((theirs, own_case) for own_case, theirs in pairs)
     return Edge(
-        outer=outer,
-        inner=inner,
+        outer=outer.node.id,
+        inner=inner.node.id,
         part=part,
-        outer_split=own,
+        outer_split=split,
+        fills_split=split is not None and (size is None or images is None or size <= images),
         full=relation.overlap == "full",
         names=names,
         pairs=pairs,
@@ -203,11 +273,26 @@ def _edge(
     )
 
 
-def _through_a_shared_part(
+def _through_shared_parts(
     node: DatasetNode, relation: Relation, shelves: dict[str, Shelf]
 ) -> list[Edge]:
     """An overlap is a part that both contain: exposure then runs down to it and up again."""
-    shared = f"images shared by {node.id} and {relation.dataset}"
+    named = len(relation.pairs)
+    if not named or relation.count is None or relation.count <= named:
+        return _through_a_shared_part(node, relation, shelves)
+    paired = relation.model_copy(update={"count": named})
+    others = relation.model_copy(update={"count": relation.count - named, "pairs": {}, "cases": ()})
+    return [
+        *_through_a_shared_part(node, paired, shelves),
+        *_through_a_shared_part(node, others, shelves),
+    ]
+
+
+def _through_a_shared_part(
+    node: DatasetNode, relation: Relation, shelves: dict[str, Shelf]
+) -> list[Edge]:
+    # The number tells two overlaps of the same two datasets apart.
+    shared = f"images shared by {node.id} and {relation.dataset} ({len(shelves)})"
     cases = tuple(relation.pairs.values()) or relation.cases
     shelves[shared] = Shelf(
         DatasetNode.model_construct(
@@ -217,23 +302,14 @@ def _through_a_shared_part(
             count=relation.count,
         )
     )
-    whole = shelves[shared].everything
-    mine = _edge(node.id, shared, whole, relation, own=relation.own_split)
-    theirs = _edge(
-        relation.dataset,
-        shared,
-        whole,
-        Relation.model_validate(
-            {
-                **relation.model_dump(),
-                "names": "same" if mine.names_known else None,
-                "pairs": {},
-                "own_split": None,
-            }
-        ),
-        own=relation.split,
+    own, other, both = shelves[node.id], shelves[relation.dataset], shelves[shared]
+    whole, size = both.everything, both.size(both.everything)
+    sizes = [own.size(own.named(relation.own_split)), other.size(other.named(relation.split))]
+    mine = _edge(own, both, whole, relation, relation.own_split, images=size or sizes[1])
+    theirs = relation.model_copy(
+        update={"names": "same" if mine.names_known or cases else None, "pairs": {}}
     )
-    return [mine, theirs]
+    return [mine, _edge(other, both, whole, theirs, relation.split, images=size or sizes[0])]
 
 
 def _topological(shelves: dict[str, Shelf], inner_of: dict[str, list[Edge]]) -> tuple[str, ...]:
@@ -264,20 +340,11 @@ def _raise(problems: list[str]) -> None:
         raise DatasetError("The lineage cannot be used:\n" + "\n".join(problems))
 
 
-def _mapped(
-    cases: Iterable[str],
-    names: Literal["same"] | CaseNames | None,
-    pairs: Mapping[str, str],
-    *,
-    inward: bool,
+def _renamed(
+    cases: Iterable[str], names: Literal["same"] | CaseNames, *, inward: bool
 ) -> frozenset[str]:
     if names == "same":
         return frozenset(cases)
-    if names is None:
-        wanted = frozenset(cases)  # itself, where it is one
-        if inward:
-            return frozenset([pairs[case] for case in pairs.keys() & wanted])
-        return frozenset([outer for outer, inner in pairs.items() if inner in wanted])
     source, target = (names.own, names.theirs) if inward else (names.theirs, names.own)
     before, width, after = _written(target)
     found = filter(None, map(_pattern(source).fullmatch, cases))
@@ -296,5 +363,6 @@ def _written(template: str) -> tuple[str, int, str]:
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     before, width, after = _written(template)
-    digits = rf"(\d{{{width}}})" if width else r"(0|[1-9]\d*)"
+    # Numbers too long for the width are written without zeros in front.
+    digits = rf"(\d{{{width}}}|[1-9]\d{{{width},}})" if width else r"(0|[1-9]\d*)"
     return re.compile(re.escape(before) + digits + re.escape(after))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,8 @@ class TargetCase:
     """Cases of one patient share it; empty means a patient of its own."""
     split: str | None = None
     """Its split, where the dataset's own files say so and the card does not list it."""
+    nameless: bool = False
+    """Whether the id only stands for a case whose own id is not known."""
 
 
 class Target:
@@ -44,7 +47,10 @@ class Target:
         self.scored = {case.id for case in cases}
         known = {case.id: case for case in (*also, *cases)}
         self.index = CaseIndex(known)
+        self.nameless = {case.id for case in known.values() if case.nameless}
         self.patient_of = {case.id: case.patient for case in known.values() if case.patient}
+        several = shelf.node.several_scans_per_patient
+        self.patients_known = bool(self.patient_of) or not several
         self.alone = {split: frozenset([split]) for split in shelf.splits}
         self.by_split: dict[frozenset[str], set[str]] = {}
         """Cases by their split, or by every split they may be in."""
@@ -69,15 +75,20 @@ class Target:
     def paths(self, exposure: Exposure) -> list[tuple[EvidencePath, set[str]]]:
         """Cases that an exposure reaches, by what they become, with the path to each group."""
         sure, possible = self._reached(exposure.part)
+        inside = len(sure & self.scored)
         if not exposure.sure:
             sure, possible = set(), sure | possible
         siblings = self._siblings(sure)
         possible_siblings = self._siblings(possible) - sure - siblings
+        if not self.patients_known:
+            possible_siblings = self.scored - sure - possible
         least = 0
         if not exposure.sure:
-            outside = self._size(exposure) - len(possible & self.scored)
-            least = max(exposure.least - max(outside, 0), 0)
-        same_patient = Step("another scan of the same patient is scored here", (), "high")
+            outside = min(self._size(exposure) - inside, self._not_scored)
+            least = int(max(exposure.least - max(outside, 0), 0))
+            least = min(least, len(possible & self.scored))
+        words = "is" if self.patients_known else "may be"
+        same_patient = Step(f"another scan of the same patient {words} scored here", (), "high")
         full: Eligibility = "contaminated" if exposure.kind == "labels" else "images_only"
         groups: list[tuple[Eligibility, set[str], tuple[Step, ...], int]] = [
             (full, sure, (), 0),
@@ -107,9 +118,29 @@ class Target:
             elif splits & part.splits:
                 possible |= cases
         named = part.cases & self.index.cases
-        otherwise = (self.index.find(case) for case in part.cases - named)
-        sure |= named | {case for case in otherwise if case is not None}
+        found = {case: self.index.find(case) for case in part.cases - named}
+        sure |= named | {case for case in found.values() if case is not None}
+        lost = {written for written, case in found.items() if case is None}
+        possible = possible.union(*map(self.index.alike, lost), self._may_be_meant(part, lost))
         return sure, possible - sure
+
+    def _may_be_meant(self, part: Subset, lost: set[str]) -> set[str]:
+        """Cases that ids in no list and among no known cases may mean.
+
+        A person may have written any id of a split that publishes none; a published mapping writes
+        ids as they are, so that only cases whose own id is not known may be meant.
+        """
+        if not self.shelf.in_no_list(lost):
+            return set()
+        hidden = self.shelf.hidden_places(part)
+        cases = set().union(*(there for splits, there in self.by_split.items() if splits & hidden))
+        return cases & self.nameless if part.exact else cases
+
+    @cached_property
+    def _not_scored(self) -> float:
+        """Images of the dataset that are not scored; infinite where its size is not known."""
+        size = self.shelf.size(self.shelf.everything)
+        return math.inf if size is None else max(size - len(self.scored), 0)
 
     def _size(self, exposure: Exposure) -> int:
         """Images that an exposure names; without a limit where that is not known."""
