@@ -88,6 +88,8 @@ def main() -> None:
             measured += measure(core, maps, SPACINGS_MM[1])  # type: ignore[arg-type]
     wide = tuple(noise(0.3, (40, 20, 140), seed).astype(np.uint8)[::-1, :, ::2] for seed in (1, 2))
     measured += measure(core, wide, SPACINGS_MM[0])  # type: ignore[arg-type]
+    solid = tuple(noise(0.999, (30, 90, 140), seed).astype(np.uint8) for seed in (1, 2))
+    measured += measure(core, solid, (2.0, 1.0, 1.0), width_mm=26.0)  # type: ignore[arg-type]
     far = np.zeros((2, 6000, 3, 3), np.uint8)  # over several levels of nodes
     far[0, :3, 1] = far[1, -3:, 1] = far[1, 3000, 2] = 1
     measured += measure(core, (far[0], far[1]), (10.0, 0.1, 0.1))

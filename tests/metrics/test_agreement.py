@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metrics.masks import SPACINGS_MM, adversarial_pairs, noise
 from segtrial.metrics import _core, native
 from segtrial.metrics.measurement import StructureMeasurement, StructureRequest
-from segtrial.metrics.reference import measure_structure
+from segtrial.metrics.reference import boundary_band, measure_structure
 
 PERCENTILES = (95.0, 50.0, 100.0, 3.0)
 LabelMap = NDArray[np.integer]
@@ -107,6 +107,37 @@ def test_images_in_the_plane(seed: int) -> None:
     maps = [random.integers(0, 3, size=shape).astype(np.uint8) for _ in "rp"]
     plain = measure_structure(*maps, request(), spacing_mm=spacing_mm, percentiles=PERCENTILES)
     assert_same(by_core(*maps, request(), spacing_mm), plain)
+
+
+# Many voxels wide along two axes or more; each volume is deeper than its band somewhere.
+WIDE_BANDS: dict[str, tuple[tuple[int, ...], tuple[float, ...], float]] = {
+    "even spacing": ((44, 42, 50), (1.0, 1.0, 1.0), 18.0),
+    "thick planes": ((12, 46, 64), (5.0, 0.5, 0.4), 10.5),
+    "thick rows": ((46, 12, 64), (0.5, 5.0, 0.4), 10.5),
+    "thick columns": ((82, 66, 12), (0.4, 0.5, 5.0), 15.0),
+    "planes further apart than the width": ((6, 70, 76), (90.0, 1.0, 1.0), 33.0),
+    "rows further apart than the width": ((70, 6, 76), (1.0, 90.0, 1.0), 33.0),
+    "several slabs of planes": ((100, 42, 50), (1.0, 1.1, 1.0), 18.0),
+    # The limit is the distance to voxels 15 and 11 away, up to rounding.
+    "a voxel at the limit": ((44, 42, 50), (1.0, 1.0, 1.0), np.hypot(14.5, 10.5) / (1 + 1e-9)),
+    "an image": ((210, 250), (0.5, 0.4), 44.0),
+}
+
+
+@pytest.mark.parametrize("name", WIDE_BANDS)
+def test_wide_bands_are_the_same_to_the_voxel(name: str) -> None:
+    shape, spacing_mm, width_mm = WIDE_BANDS[name]
+    solid = np.ones(shape, bool)
+    solid[tuple(size // 6 for size in shape)] = False
+    squares = sum(axis**2 for axis in np.ix_(*[np.linspace(-1, 1, size) for size in shape]))
+    masks = (solid, squares < 1.5)  # one has a hole, the other no corners
+    bands = [boundary_band(mask, np.array(spacing_mm), width_mm) for mask in masks]
+    assert not np.array_equal(bands[0], masks[0])
+    for in_order in (np.ascontiguousarray, np.asfortranarray):
+        maps = [in_order(mask.astype(np.uint8)) for mask in masks]
+        found = by_core(*maps, request(boundary_width_mm=width_mm), spacing_mm)
+        assert found.boundary_intersection_voxels == int((bands[0] & bands[1]).sum())
+        assert found.boundary_union_voxels == int((bands[0] | bands[1]).sum())
 
 
 def pair() -> tuple[LabelMap, LabelMap]:

@@ -2,7 +2,8 @@
 //
 // A voxel is in the band when some background voxel lies at one of a set of offsets. In each row of
 // offsets that set is a symmetric run of columns, so the rest of the mask is what remains when each
-// row is eroded by its run and the rows are intersected.
+// row is eroded by its run and the rows are intersected. That is quick when there are few rows of
+// offsets; for the many of a wide band there is `wide_band`.
 #pragma once
 
 #include <array>
@@ -34,9 +35,18 @@ class BandShape {
   const std::vector<std::int32_t>& half_widths() const { return half_widths_; }
   std::int32_t plane_reach() const { return static_cast<std::int32_t>(runs_.size()) - 1; }
 
+  /// Whether wide_band() finds the band, and sooner.
+  bool is_wide() const { return is_wide_; }
+
+  /// The square of the distance from a centre to the face of the voxel so many columns away; the
+  /// unit is the distance from row to row.
+  double square_in_rows(std::int32_t columns) const;
+
  private:
   std::vector<std::vector<Run>> runs_;     // by planes away, from 0
   std::vector<std::int32_t> half_widths_;  // distinct, descending
+  double column_in_rows_;
+  bool is_wide_;
 };
 
 /// The boundary voxels of a mask in planes [first_plane, last_plane) of its box.
