@@ -6,7 +6,7 @@ let state = readAddress();
 async function show(next, { replace = false, focus = false } = {}) {
   state = settle(next);
   writeAddress(state, replace);
-  syncTrack().catch(() => {}); // the view itself says when nothing can be loaded
+  const heading = syncTrack().catch(() => {}); // the view itself says when nothing can be loaded
   syncControls();
   const mine = state;
   document.documentElement.dataset.busy = "yes";
@@ -16,6 +16,7 @@ async function show(next, { replace = false, focus = false } = {}) {
     if (mine !== state) return; // something newer was asked for meanwhile
     if (html !== null) view.innerHTML = html;
     await afterRender();
+    await heading; // while a title of another track stands above the view, the page is busy
     if (focus) view.focus({ preventScroll: true });
   } catch (error) {
     delete view.dataset.showing;
