@@ -252,6 +252,19 @@ def test_cases_that_something_was_derived_from_need_their_counterparts() -> None
         LineageGraph.build([node("src", splits=X4), target(derived("src", cases=["x1"]))])
 
 
+def test_a_patient_counts_whichever_list_names_it() -> None:
+    found = judge(
+        Training.model_validate({"sources": [{"dataset": "target", "cases": ["t1"]}]}),
+        name="m",
+        dataset="target",
+        cases=[TargetCase("t3"), TargetCase("t4")],
+        also=[TargetCase("t1", "anna"), TargetCase("t3", "anna"), TargetCase("t4", "bert")],
+        graph=LineageGraph.build([target()]),
+        models={},
+    )
+    assert states(found) == "xc"
+
+
 def test_no_more_is_claimed_than_follows() -> None:
     many = {"a": [f"t{n}" for n in range(1, 101)]}
     pool = node("src", contains("target", names="same"), splits=many)

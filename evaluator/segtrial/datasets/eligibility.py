@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,14 +150,15 @@ def matrix() -> dict[str, dict[str, Judgement]]:
     """Every known model on every track: ``{model: {dataset/track: answer}}``."""
     found: dict[str, dict[str, Judgement]] = {}
     cards = [card for card in list_cards() if card.id != "phantom"]
+    cases = {card.id: {one.id: _cases(card, one, None) for one in card.tracks} for card in cards}
+    everyone = {card.id: listed_everywhere(card) for card in cards}
     for model in load_models().values():
         entry = Entry(model.id, model.training, "us")
         row = found[model.id] = {}
         for card in cards:
-            seen, everyone = _seen(entry, card), listed_everywhere(card)
-            for track in card.tracks:
-                cases = _cases(card, track, None)
-                row[f"{card.id}/{track.id}"] = judge_cases(seen, cases, also=everyone)
+            seen = _seen(entry, card)
+            for track, scored in cases[card.id].items():
+                row[f"{card.id}/{track}"] = judge_cases(seen, scored, also=everyone[card.id])
     return found
 
 
@@ -180,10 +181,10 @@ def _cases(card: DatasetCard, track: Track, dataset: Dataset | None) -> list[Tar
         return [_target(case) for case in dataset.select(track)]
     listed = card.listed_cases(track)
     if listed is not None:
-        return [TargetCase(case, _patient(card, case)) for case in listed]
+        return _by_id(card, listed)
     splits = card.groups.get(track.split or "", (track.split,) if track.split else ())
     names = splits or (*card.splits, *card.unlisted)
-    found = [TargetCase(case) for name in names for case in card.splits.get(name, ())]
+    found = _by_id(card, (case for name in names for case in card.splits.get(name, ())))
     for name in names:
         count = card.unlisted.get(name)
         found += [
@@ -196,9 +197,11 @@ def _cases(card: DatasetCard, track: Track, dataset: Dataset | None) -> list[Tar
 
 def listed_everywhere(card: DatasetCard) -> list[TargetCase]:
     """Every case that the card lists, with its patient as far as its name says it."""
-    return [
-        TargetCase(case, _patient(card, case)) for split in card.splits.values() for case in split
-    ]
+    return _by_id(card, (case for split in card.splits.values() for case in split))
+
+
+def _by_id(card: DatasetCard, cases: Iterable[str]) -> list[TargetCase]:
+    return [TargetCase(case, _patient(card, case)) for case in cases]
 
 
 def _patient(card: DatasetCard, case: str) -> str:

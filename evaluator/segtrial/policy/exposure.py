@@ -80,15 +80,14 @@ def spread(
     for exposure in exposures:
         seen[exposure.dataset].add(exposure)
     for dataset in graph.order:
-        seen[dataset].join(dataset)
-        seen[dataset].spread_to_patients(graph, target)
+        seen[dataset].join()
+        seen[dataset].spread_to_patients(target)
         for edge in graph.inner_of.get(dataset, ()):
             _follow(seen, dataset, edge, _down, graph)
     inside = graph.below(target)
-    for dataset in reversed(graph.order):
-        seen[dataset].spread_to_patients(graph, target)
-        edges = graph.outer_of.get(dataset, ()) if dataset in inside else ()
-        for edge in edges:
+    for dataset in (one for one in reversed(graph.order) if one in inside):
+        seen[dataset].spread_to_patients(target)
+        for edge in graph.outer_of.get(dataset, ()):
             if edge.outer in inside:
                 _follow(seen, dataset, edge, _up, graph)
     return tuple(seen[target].strongest_first())
@@ -127,7 +126,7 @@ class _Ledger:
         """Sure exposures, then some, then possible ones; labels and short paths first."""
         return sorted(self._kept, key=lambda e: (*(-s for s in e.strength), len(e.path)))
 
-    def join(self, dataset: str) -> None:
+    def join(self) -> None:
         """Add the splits that several exposures make up together, where one alone does not."""
         for kind in ("labels", "images"):
             here = [e for e in self._kept if e.sure and kind in (e.kind, "images")]
@@ -141,9 +140,10 @@ class _Ledger:
                 continue
             steps = (e.path for e in here if self._shelf.common(e.part, Subset(union.splits)))
             path = tuple(dict.fromkeys(itertools.chain.from_iterable(steps)))
+            dataset = self._shelf.node.id
             self._kept.append(Exposure(dataset, Subset(union.splits), True, kind, path))  # noqa: FBT003
 
-    def spread_to_patients(self, graph: LineageGraph, target: str) -> None:
+    def spread_to_patients(self, target: str) -> None:
         """Where patients have several scans: one that was seen may be of the patient of any other.
 
         On the target itself it is known, case by case, who is who.
@@ -152,7 +152,7 @@ class _Ledger:
         if node.id == target or not node.several_scans_per_patient:
             return
         everything = self._shelf.everything
-        sentence = f"{graph.title(node.id)} has several scans of some patients, here or elsewhere"
+        sentence = f"{node.title} has several scans of some patients, here or elsewhere"
         for seen in self.strongest_first():
             if not self._shelf.is_everything(seen.part):
                 path = (*seen.path, Step(sentence, (), "high"))

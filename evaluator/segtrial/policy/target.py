@@ -48,7 +48,8 @@ class Target:
         known = {case.id: case for case in (*also, *cases)}
         self.index = CaseIndex(known)
         self.nameless = {case.id for case in known.values() if case.nameless}
-        self.patient_of = {case.id: case.patient for case in known.values() if case.patient}
+        # Either list may be the one that knows whose scan it is.
+        self.patient_of = {case.id: case.patient for case in (*also, *cases) if case.patient}
         several = shelf.node.several_scans_per_patient
         self.patients_known = bool(self.patient_of) or not several
         self.alone = {split: frozenset([split]) for split in shelf.splits}

@@ -134,6 +134,11 @@ class PlainReader:
 Reader = GzipReader | PlainReader
 
 
+def reader_for(file: BinaryIO, name: str) -> Reader:
+    """Reader for a file, compressed or not: its name decides, as it does for nibabel."""
+    return GzipReader(file) if name.lower().endswith(".gz") else PlainReader(file)
+
+
 def skip(reader: Reader, count: int) -> None:
     """Read over some bytes without keeping them.
 

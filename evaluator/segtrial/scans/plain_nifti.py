@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from segtrial.scans.header import Header, header_of
-from segtrial.scans.inflate import DamagedStreamError, GzipReader, PlainReader, Reader
+from segtrial.scans.inflate import DamagedStreamError, reader_for
 from segtrial.scans.nifti_fields import BadHeaderError, NiftiFields, length_unit, read_fields
 
 _PLACES = range(5)  # codes of the standard: 0 is none, 4 is MNI space
@@ -43,7 +43,7 @@ def plain_header(path: Path) -> Header | None:
         return None
     try:
         with path.open("rb") as file:
-            reader: Reader = GzipReader(file) if name.endswith(".gz") else PlainReader(file)
+            reader = reader_for(file, name)
             fields = read_fields(reader.read)
             extensions = reader.read(fields.first_voxel_offset - fields.length)
         header = header_of(fields)

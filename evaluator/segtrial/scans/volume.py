@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from segtrial.errors import DatasetError
 from segtrial.scans.grid import Grid
-from segtrial.scans.inflate import DamagedStreamError, GzipReader, PlainReader, Reader, skip
+from segtrial.scans.inflate import DamagedStreamError, reader_for, skip
 from segtrial.scans.nifti_fields import length_unit
 from segtrial.scans.plain_nifti import plain_header
 
@@ -248,8 +248,7 @@ def _streamed(
     left = voxels
     try:
         with path.open("rb") as file:
-            gzip = path.name.lower().endswith(".gz")  # as nibabel decides it
-            reader: Reader = GzipReader(file) if gzip else PlainReader(file)
+            reader = reader_for(file, path.name)
             skip(reader, offset)
             while left:
                 piece = buffer[:left]
